@@ -21,8 +21,8 @@ THREADS = 1
 LEAST = 0.95
 START_TIMEOUT_S = 60
 END_TIMEOUT_S = 120
-# absorb must not protect NIO's classes, because it delays deinits, and deinits of NIO remove the objects from
-# collections.
+# With absorb, NIO's classes must not be protected. absorb delays deinits, and some deinits of NIO remove the object
+# from a collection.
 WAYS = {"none": ["none"], "zero": ["zero"], "zero-own": ["zero", "own"], "absorb-own": ["absorb", "own"]}
 
 
@@ -52,8 +52,8 @@ def load(server, way, seconds):
         raise SystemExit(f"server.py: {way}: wrk met errors:\n{wrk}")
     found = json.loads(said)
     found["requests_1_s"] = float(re.search(r"Requests/sec:\s+([\d.]+)", wrk)[1])
-    # Match only at the start of a line. The searched line is in the list of percentiles. A line before this list may
-    # end with "87.99%".
+    # Matches only at the start of a line, which is the line of the 99th percentile. An earlier line may end with
+    # "87.99%".
     found["latency_99"] = re.search(r"^\s*99%\s+(\S+)", wrk, re.MULTILINE)[1]
     found["resident_kib"] = resident
     found["cpu_us"] = cpu_s * 1e6 / int(re.search(r"(\d+) requests in", wrk)[1])
@@ -84,7 +84,7 @@ def main():
     for way in options.ways.split(","):
         ratios, cpu = [], []
         for number in range(options.pairs):
-            # Alternate the order, because the second run of a pair has warmer caches.
+            # The order alternates, because the second run of a pair has warmer caches.
             order = ["none", way] if number % 2 == 0 else [way, "none"]
             pair = {name: load(options.server, name, options.seconds) for name in order}
             for name, found in pair.items():

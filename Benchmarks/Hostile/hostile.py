@@ -131,7 +131,7 @@ def cost_of_attach(daemon: Daemon, hello: bytes, make, messages: list[bytes], ki
         attach(daemon, hello, descriptors, messages)
         for number in descriptors:
             os.close(number)
-    # Wait for the report of the last ring, because crashd reads a ring after its connection has ended.
+    # Waits for the report of the last ring, because crashd reads a ring only after its connection has ended.
     service.call(daemon.varlink, "AwaitProcess", {"pid": os.getpid(), "timeout_ms": 600_000})
     service.settled(daemon)
     return (daemon.cpu_s() - before) / count / kib
@@ -265,7 +265,7 @@ def fuzz(daemon: Daemon, count: int, rng: random.Random) -> None:
             frames.append(bytes(frame).replace(b"\0", b"0"))
         before = daemon.cpu_s()
         send_calls(daemon.varlink, frames)
-        # Measure batches of many calls, because the kernel counts CPU time in steps of 10 ms.
+        # Measures batches of many calls, because the kernel counts CPU time in steps of 10 ms.
         spent_ms = max(0.0, (daemon.cpu_s() - before) * 1000 - 10)
         per_kib = spent_ms / (sum(map(len, frames)) / 1024)
         worst_ms = max(worst_ms, per_kib)
@@ -297,7 +297,7 @@ def crowd(daemon: Daemon) -> list[int]:
 
 
 def crash_ms(daemon: Daemon, name: str, ring, events) -> float:
-    """Returns the time from waking up a process of another user, which crashes, to the event of its report."""
+    """Wakes a process of another user, which then crashes. Returns the time until the event of its report."""
     reader, writer = os.pipe()
     number = service.memory_file(ring, name)
     identity = os.pread(number, 16, ring[1][0][1].index(bytes.fromhex(name))).hex()
@@ -313,7 +313,7 @@ def crash_ms(daemon: Daemon, name: str, ring, events) -> float:
             connection.recv(1024)
             signal.pause()
     begin = struct.unpack("d", os.read(reader, 8))[0]
-    # Skip events of earlier crashes, whose reports were updated.
+    # Skips events about updates of earlier reports.
     while identity not in events.next():
         pass
     took = (time.monotonic() - begin) * 1000

@@ -53,7 +53,7 @@ def await_true(what: str, condition):
 
 
 class Ring:
-    """The ring of a running process. It is found among the descriptors of the process's threads in /proc."""
+    """The ring of a running process, which is found among the descriptors of the process's threads in /proc."""
 
     def __init__(self, pid: int):
         self.bytes = mmap.mmap(await_true("the server has no ring", lambda: self.find(pid)), RING_BYTES, prot=mmap.PROT_READ)
@@ -115,7 +115,7 @@ def await_close(connection: socket.socket):
 
 def run(binaries: pathlib.Path, folder: pathlib.Path, way: str, is_loaded: bool, connections: int) -> tuple[float, float]:
     """Returns the times from the request, and from the start of the handler, to the close of the last connection, in
-    ms. The second time is NaN if the shield, and thus its handler, is not used."""
+    ms. The second time is NaN without the shield, because its handler does not run."""
     server = Server(binaries, folder, WAYS[way])
     waiting = [server.connect() for _ in range(connections)]
     ring = None if "CRASHSHIELD_DISABLE" in WAYS[way] else Ring(server.process.pid)
@@ -123,7 +123,7 @@ def run(binaries: pathlib.Path, folder: pathlib.Path, way: str, is_loaded: bool,
     if is_loaded:
         load = subprocess.Popen(["wrk", "-t1", f"-c{LOAD_CONNECTIONS}", "-d60", f"http://127.0.0.1:{server.port}/cart"],
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        # Wait until the server has used 0.2 s of processor time, which shows that it is busy.
+        # Waits until the server has used 0.2 s of processor time, which shows that it is busy.
         start = used_s(server.process.pid)
         await_true("wrk sends nothing", lambda: used_s(server.process.pid) - start >= 0.2)
     crash = server.connect()
@@ -180,7 +180,7 @@ def main() -> int:
 
 
 def measure(arguments: argparse.Namespace, folder: pathlib.Path, is_loaded: bool) -> bool:
-    """Returns False if the shield is slower without the stacks of other threads."""
+    """Returns False if the shield is slower without the stacks of other threads than with them."""
     taken: dict[str, list[tuple[float, float]]] = {way: [] for way in WAYS}
     for _ in range(arguments.runs):
         for way in WAYS:

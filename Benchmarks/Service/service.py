@@ -41,7 +41,7 @@ import time
 PATIENCE_S = 600
 WARM_UP = 200
 SCENARIOS = ["array-index", "force-unwrap", "divide-by-zero", "null-write", "abort", "raise", "stack-overflow", "task-deep-async"]
-# Values from cs_attach.h and cs_ring.h.
+# Constants of the attach protocol and of rings, as in cs_attach.h and cs_ring.h.
 ATTACH_MAGIC, ATTACH_VERSION, CRASHED = 0x0048435454415343, 2, b"\x43"
 RING_VERSION_OFFSET = 8
 ADD_SEALS, SEALS = 1033, 0x2 | 0x4 | 0x1  # F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_SEAL
@@ -170,7 +170,7 @@ def make_rings(binaries: pathlib.Path, folder: pathlib.Path) -> list:
 
 def measure_ingest(binaries: pathlib.Path, folder: pathlib.Path, rings: list, crashes: int, clients: int) -> float:
     daemon = Daemon(binaries, folder)
-    # Warm up before the measured time, so that crashd has already read the symbols.
+    # Stores some crashes before the measured time, so that crashd has already read the symbols.
     for count in (len(rings), 2 * len(rings), 2 * len(rings) + WARM_UP):
         sender(daemon, rings, count - daemon.stored(), 1)
         daemon.await_stored(count)
@@ -180,7 +180,7 @@ def measure_ingest(binaries: pathlib.Path, folder: pathlib.Path, rings: list, cr
     begin = sender(daemon, rings, crashes, clients)
     daemon.await_stored(before + crashes // clients * clients)
     took = time.monotonic() - begin
-    # Also print processor times, which are more reliable than the elapsed time if other programs use the machine.
+    # Also prints processor times, which are more reliable than the elapsed time if other programs use the machine.
     own, children = (after - old for after, old in zip(daemon.cpu_ms(), cpu))
     named = call(daemon.varlink, "List", {"limit": 200})["reports"]
     without = sum(not report["function"] for report in named)
@@ -201,7 +201,7 @@ def has_children(pid: int) -> bool:
             if path.read_text():
                 return True
         except (FileNotFoundError, ProcessLookupError):
-            # Skip a thread that has ended after its directory was listed, because it no longer has a file.
+            # Skips a thread that ended after the directory was listed, because the thread no longer has a file.
             continue
     return False
 
@@ -273,8 +273,8 @@ def measure_list(binaries: pathlib.Path, folder: pathlib.Path, reports: int, run
     return result
 
 
-# The rows contain only the columns that lists read. The rows omit the JSON of the report, because a real report has
-# about 30 KB, which is too much for a million rows.
+# The rows contain only the columns that lists read. They omit the reports' JSON, because a real report has about 30 KB,
+# which is too much for a million rows.
 FILL = """
 WITH RECURSIVE n (i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last)
 INSERT INTO reports (id, time, pid, uid, name, executable, signal, reason, sentence, function, file, line, group_key,

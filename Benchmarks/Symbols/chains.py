@@ -32,8 +32,8 @@ def from_json_lines(text):
     chains = []
     for line in text.splitlines():
         frames = [Frame(s["FunctionName"], normal_path(s["FileName"]), s["Line"]) for s in json.loads(line)["Symbol"]]
-        # Ignore a file name without a directory. Such a name is not from the debug information, but a guess from the
-        # FILE symbol before the function's symbol.
+        # A file name without a directory is ignored, because it does not come from debug information. llvm-symbolizer
+        # takes it from the FILE symbol before the function's symbol.
         frames = [f if "/" in f.file else f._replace(file="") for f in frames]
         chains.append([f for f in frames if f.name or f.file])
     return chains
@@ -69,8 +69,8 @@ def from_tab_lines(text):
 
 
 class Equality:
-    """Compares names. Names of the same address are equal, because the linker folds equal functions, and constructors
-    have several names."""
+    """Compares functions and locations. Names of one address denote the same function, because the linker folds equal
+    functions, and constructors have several names."""
 
     def __init__(self, image):
         listing = subprocess.run(["nm", image], capture_output=True, text=True, errors="replace", check=True).stdout

@@ -39,7 +39,7 @@ def build_cache(analyse, image, path, chosen=None):
     of these addresses."""
     arguments = ["--at", ",".join(f"{a:x}" for a in chosen)] if chosen else []
     command = [analyse, "build-cache", "--build-id", tools.build_id(image).hex(), *arguments]
-    # Use a shell to open the two files and then execute the program, so that only the program is measured.
+    # A shell opens the two files and then executes the program, so that only the program is measured.
     script = 'exec "$@" <"$IMAGE" >"$CACHE"'
     os.environ.update(IMAGE=image, CACHE=path)
     return tools.run(["sh", "-c", script, "sh", *command])

@@ -1,5 +1,5 @@
-// Prints the results and costs of a symbol cache. Benchmarks/Symbols/compare.py compares them with the results and
-// costs of other tools.
+// Prints the results of look-ups in a symbol cache, and their costs. Benchmarks/Symbols/compare.py compares them with
+// the results and costs of other tools.
 import CrashSymbols
 import Glibc
 
@@ -11,7 +11,8 @@ let usage = """
   """
 
 func fail(_ text: String) -> Never {
-  // Ignore an error, because there is no other output. Invariant: the string is valid as a C string during the call.
+  // An error of write() is ignored, because there is no other place for the message. Invariant: the string is valid as
+  // a C string during the call.
   _ = unsafe write(STDERR_FILENO, text, text.utf8.count)
   exit(2)
 }

@@ -104,7 +104,7 @@ def others(image, symbolizer, runtime, python, symcache):
             [symbolizer, f"--obj={image}", "--no-demangle", "--output-style=JSON"], lines(addresses)),
             chains.from_json_lines, 5000),
         Tool("addr2line", addr2line("addr2line"), chains.from_address_lines, 5000),
-        # Accept status 1, with which eu-addr2line exits if an address is unknown.
+        # Status 1 is accepted, because eu-addr2line exits with 1 if an address is unknown.
         Tool("eu-addr2line", addr2line("eu-addr2line", (0, 1)), chains.from_address_lines, 500),
         Tool("Swift Runtime", lambda addresses: run([runtime], runtime_json(image, identity, addresses)),
              chains.from_tab_lines, 100),

@@ -1,5 +1,5 @@
 // Sends requests to one server after the other, each for a short time, and counts the responses. Every second round
-// uses the reverse order of servers, so that changes in the load of the machine affect all servers alike.
+// visits the servers in reverse order, so that changes in the machine's load affect all servers equally.
 //
 // Usage: containment-load ROUNDS MILLISECONDS CONNECTIONS PATH PORT...
 // Prints one line for each round, with the number of responses and the CPU time of this program in ns, for each port.

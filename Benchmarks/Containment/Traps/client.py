@@ -45,7 +45,7 @@ class Connections:
         return status
 
     async def request(self, path):
-        """Sends one request on a connection of its own."""
+        """Sends one request on a separate connection."""
         return await Connections(self.port, 1, keeps=False).exchange(0, path)
 
     def close(self):
@@ -55,7 +55,7 @@ class Connections:
 
 
 class Load:
-    """Clients that each send a request after the other until `stop` is called."""
+    """Clients, each of which sends one request after the other until `stop` is called."""
 
     def __init__(self, connections, count, path="/io", pause=0.0):
         self.seen = collections.Counter()

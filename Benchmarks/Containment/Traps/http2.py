@@ -11,12 +11,12 @@ import h2.exceptions
 
 FRAME_HEAD_BYTES = 9
 GOAWAY = 7
-# The statuses of gRPC, as statuses of HTTP.
+# Maps statuses of gRPC to statuses of HTTP.
 GRPC_STATUSES = {"0": 200, "13": 500}
 
 
 class Stream:
-    """One request: the status of its response, and the future of its end."""
+    """One request: the status of its response, and a future that completes when the request ends."""
 
     def __init__(self):
         self.status = None
@@ -105,7 +105,7 @@ class Connection:
         if isinstance(event, h2.events.ResponseReceived) and not self.is_grpc:
             stream.status = int(dict(event.headers)[":status"])
         elif isinstance(event, (h2.events.ResponseReceived, h2.events.TrailersReceived)):
-            # The status of gRPC is in the trailers, or in the head if the response has no message.
+            # The gRPC status is in the trailers, or in the response's first headers if the response has no message.
             status = dict(event.headers).get("grpc-status")
             stream.status = GRPC_STATUSES.get(status, status)
         elif isinstance(event, h2.events.StreamEnded):

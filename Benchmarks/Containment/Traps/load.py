@@ -43,7 +43,7 @@ IDLE_CLIENTS = 10
 
 
 class Server:
-    """A program, its protocol, and the certificate of HTTP/2 over TLS."""
+    """A server: its program, its protocol, and its certificate for HTTP/2 over TLS."""
 
     def __init__(self, text, directory):
         self.protocol, _, self.program = text.rpartition(":")
@@ -74,7 +74,7 @@ def make_certificate(directory):
 
 
 async def contain(server, seconds, failures):
-    """Runs the first part. Returns its counts."""
+    """Runs the first part (contain), and returns its counts."""
     process, port = server.start(f"contain:{BUDGET}")
     connections = server.connections(port)
     traps = [f"/trap/{kind}" for kind in KINDS] * (BUDGET // len(KINDS))
@@ -94,7 +94,7 @@ async def contain(server, seconds, failures):
     last, slow, status, drained = None, collections.Counter(), process.poll(), 0.0
     if is_alive:
         slow_tasks = [asyncio.create_task(connections.request("/slow")) for _ in range(IN_FLIGHT)]
-        # The requests begin within this time, and last longer.
+        # After 0.1 s, all slow requests have begun, and none has ended, because each takes longer.
         await asyncio.sleep(0.1)
         begin = time.monotonic()
         last = await connections.request("/trap/index")
@@ -118,7 +118,7 @@ async def contain(server, seconds, failures):
 
 
 async def unshielded(server):
-    """Runs the second part. Returns the number of requests that a trap loses."""
+    """Runs the second part (without containment), and returns the number of requests that a trap loses."""
     process, port = server.start("off")
     connections = server.connections(port)
     slow = [asyncio.create_task(connections.request("/slow")) for _ in range(IN_FLIGHT)]
@@ -130,7 +130,7 @@ async def unshielded(server):
 
 
 async def drain(server, supervisor, traps, failures):
-    """Runs the third part. Returns its counts."""
+    """Runs the third part (drain), and returns its counts."""
     connections = server.connections(supervisor.port, DRAIN_CLIENTS, keeps=False)
     while await connections.request("/fast") != 200:
         await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""Servers as processes of their own, and the supervisors that hold their listening sockets."""
+"""Runs servers as child processes, and supervisors that hold the servers' listening sockets."""
 
 import asyncio
 import collections
@@ -6,12 +6,12 @@ import os
 import socket
 import subprocess
 
-# A limit for events that always happen. Only a server that hangs reaches it.
+# The time limit for events that always happen unless the server hangs.
 PATIENCE_S = 120
 
 
 def environment():
-    # There is no crashd here, and the rings of the crashes are not needed.
+    # The servers run without crashd and without a spool, because the rings of the crashes are not needed.
     return {**os.environ, "SWIFT_BACKTRACE": "enable=no", "CRASHSHIELD_SOCKET": "/dev/null/attach",
             "CRASHSHIELD_SPOOL": "/dev/null/spool"}
 
@@ -34,7 +34,7 @@ async def end_of(process):
 
 
 class Supervisor:
-    """Holds a listening socket, and starts the server again whenever it ends."""
+    """A supervisor that holds a listening socket, and restarts the server whenever the server ends."""
 
     def __init__(self, server, mode):
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=1024)

@@ -2,7 +2,8 @@
 // running threads. scripts/measure/crash builds and runs this program. `crash WAY` crashes in the given way, and `crash
 // read FILE` prints the costs that the ring in FILE recorded. `crash reference WAY` prints the cost of simpler work on
 // the same machine, to which the script compares the cost of the crash. `crash copy` and `crash lines` survive their
-// crash, and print the time that copying the ring to the spool takes, and the time of the lines that a crash leaves.
+// crash, and print the time that copying the ring to the spool takes, or the time of writing the lines (last words and
+// record line).
 #include <inttypes.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -124,13 +125,13 @@ static int by_size(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-// Prints the minimum and the median in microseconds.
+// Prints the minimum and the median time of a copy of the ring, in microseconds.
 static int print_copies(void) {
   static uint64_t times[COPY_COUNT];
   const struct sigaction action = {.sa_handler = go_on};
   if (sigaction(SIGSEGV, &action, NULL) != 0 || cs_shim_start(NULL, NULL) != CS_SHIM_OK) return 2;
   if (sigsetjmp(before_crash, 1) == 0) return (int)descend(DEPTH);
-  // crashd gives the spool directory this mode.
+  // Without crashd, this program sets the mode that crashd would give the spool directory.
   if (chmod(cs_process.spool_directory, 01733) != 0) return 7;
   for (size_t index = 0; index < COPY_COUNT; index++) {
     const uint64_t start = now_ns();
@@ -193,7 +194,7 @@ static uint64_t fork_us(void) {
   return (now_ns() - start) / 1000;
 }
 
-// Prints the microseconds of the simpler work: a fork for `deep`, else a signal to each thread.
+// Prints the microseconds of the reference work: a fork for `deep`, otherwise a signal to each thread.
 static int print_reference(const char *way) {
   uint64_t us = 0;
   if (strcmp(way, "idle") == 0) {

@@ -70,13 +70,13 @@ func received() -> String {
   guard pipe(&ends) == 0 else { return "no pipe" }
   let sent = (0..<100).map { UInt8($0 + 100) }
   let written = write(ends[1], sent, sent.count)
-  // Use `opaque`, because an optimizer that can compute the list assumes that the call changes only one element, even
-  // without the import.
+  // The list is passed through `opaque`. If the optimizer could compute the list, it would assume that read() changes
+  // only one element, even without the import.
   var buffer = opaque([UInt8](repeating: 7, count: 160))
   let copy = buffer
   let count = read(ends[0], &buffer[opaque(28)], 100)
-  // Write only one byte. A function that only reads its argument may receive the address of a copy of one element, even
-  // in optimized code without the import.
+  // Only one byte is written. Even without the import, optimized code may pass the address of a copy of one element to
+  // a function that only reads its argument.
   let again = write(ends[1], &buffer[opaque(120)], 1)
   var back = opaque([UInt8](repeating: 0, count: 10))
   let last = read(ends[0], &back[opaque(1)], 1)

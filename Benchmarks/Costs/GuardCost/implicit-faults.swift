@@ -22,8 +22,8 @@ struct Point {
   var y = 2
 }
 
-// Each function consists only of its fault, so that the call of the fault's handler is in tail position. If the
-// compiler made this call a tail call, the call site would be missing in the record.
+// Each function consists only of its fault, so that the call of the fault's handler is in tail position. The check then
+// detects whether the compiler makes it a tail call, which would remove the call site from the record.
 func sum(_ a: Int, _ b: Int) -> Int { a + b }
 func difference(_ a: UInt, _ b: UInt) -> UInt { a - b }
 func product(_ a: Int32, _ b: Int32) -> Int32 { a * b }

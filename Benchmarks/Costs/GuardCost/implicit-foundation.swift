@@ -11,8 +11,8 @@
 
 @inline(never) @_optimize(none) func opaque<Value>(_ value: Value) -> Value { value }
 
-// Each function consists only of its fault, so that the call of the fault's handler is in tail position. If the
-// compiler made this call a tail call, the call site would be missing in the record.
+// Each function consists only of its fault, so that the call of the fault's handler is in tail position. The check then
+// detects whether the compiler makes it a tail call, which would remove the call site from the record.
 func byte(_ data: Data, _ place: Int) -> UInt8 { data[place] }
 func part(_ data: Data, _ end: Int) -> Data { data[1..<end] }
 func write(_ data: inout Data, _ place: Int) { data[place] = 7 }

@@ -15,7 +15,7 @@
 #include "cs_shim.h"
 
 #define THREAD_COUNT 100
-// The maximum number of threads of the shield. The shield has fewer threads than this maximum.
+// The size of the table of the shield's threads, which is larger than their number.
 #define OWN_LIMIT 8
 // The shield's threads must sleep this many seconds longer than the measurement takes.
 #define MARGIN_S   0.3
@@ -135,9 +135,9 @@ typedef struct measurement {
   bool is_same_call; // no thread has changed its system call during the measurement
 } measurement;
 
-// Waits until all threads sleep longer than the measurement takes, and then measures. The threads double the length of
-// each pause, so a pause that is long enough occurs. Fails if a thread never pauses long enough, or pauses in an
-// unknown system call.
+// Waits until all threads of the shield sleep longer than the measurement takes, and then measures. A long pause occurs
+// sooner or later, because the threads double the length of each pause. Fails if a thread never pauses long enough, or
+// pauses in an unknown system call.
 static measurement measure(double duration_s) {
   for (int attempt = 0; attempt < LOOK_LIMIT; attempt++) {
     const double start = now_s();
@@ -185,7 +185,7 @@ int main(int count, char **arguments) {
   sem_init(&told, 0, 0);
   sem_init(&never, 0, 0);
   const cs_shim_configuration configuration = {.status_function = note_status, .status_context = &expected};
-  free(malloc(100)); // a first allocation creates the heap before the measurement
+  free(malloc(100)); // creates the heap, so that its creation is not measured
   const uint64_t before_kib = mapped_kib(NULL, "Anonymous:");
   find_own_threads();
   if (own_count != 0) fail("a thread before the start");

@@ -8,7 +8,7 @@ struct Child {
   var errors: String
   /// The time at which stderr was closed.
   ///
-  /// The program printed all of its output before this time.
+  /// At this time the program had printed all of its output.
   var errorsEnd_ns: UInt64
   var elapsed_ns: UInt64
 

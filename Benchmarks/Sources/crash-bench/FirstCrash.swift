@@ -47,7 +47,7 @@ struct FirstCrash {
     let client = CrashClient(socketPath: daemon.clientSocket)
     let seen = Mutex(Seen())
     let isDone = DispatchSemaphore(value: 0)
-    // Query from the start of the process, because the report is available some time before the process ends.
+    // The client queries from the start of the process, because the report is available before the process ends.
     let watch = Thread {
       for _ in 0..<attempts {
         let newest = try? client.list(ListQuery(limit: 1)).first

@@ -34,12 +34,12 @@ func compare() throws -> Bool {
   var printed = Samples()
   for round in 0...rounds {
     let times = try captured(maker, [scenario, "--mark", "--wait-attached"], daemon: daemon, client: client)
-    // Skip the first crash of a build, which may wait for its symbol cache. `FirstCrash` measures the first crash of a
-    // build.
+    // The first crash of a build is not measured here, because it may wait for its symbol cache. `FirstCrash` measures
+    // it.
     if round == 0 { continue }
     commit.add(times.commit)
     stored.add(times.stored)
-    // Use a new process in each round, because a real process also crashes only once.
+    // Each round uses a new process, because a real process also crashes only once.
     deep.add(try captured(CommandLine.arguments[0], ["deep"], daemon: daemon, client: client).commit)
     printed.add(try backtraced(maker: maker))
   }
@@ -102,8 +102,8 @@ func captured(
     environment: ["CRASHSHIELD_SOCKET": daemon.attachSocket, "SWIFT_BACKTRACE": "enable=no"]
   ) { pid in
     reports = try client.awaitProcess(Int(pid)).reports
-    // Take the time when the reply arrives, because the reply arrives after the last transaction, which stores the
-    // other threads. The report's `stored_ns` is the time of an earlier transaction, so it is not used.
+    // The time of the reply is used, because crashd replies after its last transaction, which stores the other threads.
+    // The report's `stored_ns` is the time of an earlier transaction.
     answered_ns = monotonicNow_ns()
   }
   guard let id = reports.first else {

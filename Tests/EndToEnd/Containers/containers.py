@@ -57,7 +57,7 @@ class Node:
         self.debug = self.directory("debug", 0o755)
 
     def directory(self, name: str, mode: int, owner: int = 0) -> pathlib.Path:
-        """A file system in memory, as an emptyDir is."""
+        """Mounts a file system in memory, like an emptyDir volume with the medium Memory."""
         path = self.folder / name
         path.mkdir(parents=True)
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"mode={mode:o},uid={owner},gid={owner}", "memory", str(path)],
@@ -162,7 +162,8 @@ def sidecars(node: Node):
     pods = []
     with contextlib.ExitStack() as stack:
         for number, uid in enumerate(UIDS, 1):
-            # As kubelet makes an emptyDir: root owns the directory, and all users may write into it.
+            # kubelet makes an emptyDir volume in the same way: root owns the directory, and all users may write into
+            # it.
             runtime, state = (node.directory(f"sidecar-{number}/{kind}", 0o777) for kind in ("run", "state"))
             crashd = stack.enter_context(Crashd(node, f"crashd-{number}", uid, runtime, state))
             status, container = crash(node, crashd, uid, f"shop-{number}", "array-index", "--pid",
@@ -176,7 +177,7 @@ def sidecars(node: Node):
 
 
 def daemonset(node: Node):
-    # As the container `directories` of the manifest leaves the directories of the node.
+    # The init container `directories` of the manifest gives the directories on the node the same owner and permissions.
     runtime, state = node.directory("run", 0o755, 10001), node.directory("state", 0o700, 10001)
     with Crashd(node, "crashd-node", UIDS[0], runtime, state, "--pid", "host") as crashd:
         expected = {}
@@ -228,7 +229,7 @@ def alone(node: Node):
 
 
 def one(node: Node):
-    """crashd and a server in one container. The server crashes in its first life only."""
+    """Tests crashd and a server in one container. The server crashes only in its first run."""
     server = f"mkdir /run/crashd/crashed && exec {node.server} array-index --wait-attached || exec tail -f /dev/null"
     script = f'crashd & exec crashctl serve --listen 8080 -- sh -c "{server}"'
     runtime, state = node.directory("one/run", 0o777), node.directory("one/state", 0o777)
@@ -239,14 +240,14 @@ def one(node: Node):
               len(reports) == 1 and reports[0]["signal"]["name"] == "SIGILL", str(reports))
 
 
-# The scenario of crash-maker, its signal, and the exit status of a first process.
+# Each row has a scenario of crash-maker, its signal, and the exit status if crash-maker is PID 1 of its container.
 LAST_WORDS = (("array-index", "SIGILL", 132), ("null-write", "SIGSEGV", 139), ("abort", "SIGABRT", 139),
               ("int3", "SIGTRAP", 133), ("float-divide", "SIGFPE", 136), ("bus-truncated-mmap", "SIGBUS", 135),
               ("seccomp-sys", "SIGSYS", 159))
 
 
 def words(node: Node):
-    """No crashd and no spool directory. The file is a bind mount, as kubelet makes it."""
+    """Tests last words without crashd and spool directory, in a bind-mounted file, as kubelet mounts it."""
     def run(scenario: str, file: pathlib.Path, mode: str = "rw") -> int:
         return node.engine.run("shop", node.server, scenario, options=[
             "--rm", *node.options(UIDS[0], "--volume", f"{file}:/dev/termination-log:{mode}")]).returncode
@@ -311,7 +312,7 @@ def main() -> int:
             except (RuntimeError, subprocess.SubprocessError, OSError, ValueError, LookupError):
                 check(f"{scenario.__name__} runs to its end", False, traceback.format_exc())
     finally:
-        # A failed check may leave containers.
+        # After a failed check, containers may still exist.
         engine.call("podman", "rm", "--all", "--force", "--time", "5", may_fail=True)
         node.remove_groups()
     print(f"{COUNTS[True]} passed, {COUNTS[False]} failed")

@@ -14,7 +14,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PACKAGING = ROOT / "packaging/container"
 TOOLCHAIN = pathlib.Path(os.environ.get("TOOLCHAIN", "/opt/swift"))
-# The time limit in seconds for each command. Only a failing run reaches a limit.
+# The time limits in seconds: for a build, and for any other command. Only a failing run reaches a limit.
 BUILD_PATIENCE_S = 900
 PATIENCE_S = 120
 
@@ -24,7 +24,7 @@ def enter_namespace():
     if os.environ.get("CONTAINERS_NAMESPACE") != "1":
         os.execvpe("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv],
                    os.environ | {"CONTAINERS_NAMESPACE": "1"})
-    # crun refuses a machine that has control groups of both versions.
+    # crun fails on a machine that mounts control groups of both versions (v1 and v2).
     unified = pathlib.Path("/sys/fs/cgroup/unified")
     if unified.is_mount():
         subprocess.run(["umount", str(unified)], check=True)
@@ -101,7 +101,7 @@ class Engine:
 
     @contextlib.contextmanager
     def container(self, name: str, image: str, *words: str, options: list[str]):
-        """A container in the background. Removes the container at the end."""
+        """Runs a container in the background, and removes it at the end of the `with` block."""
         self.run(image, *words, options=["--detach", "--name", name, *options], may_fail=False)
         try:
             yield name
@@ -112,6 +112,6 @@ class Engine:
         return self.call("podman", "exec", container, *words, may_fail=may_fail).stdout
 
     def logs(self, container: str):
-        """The lines of a container's log, as they are written."""
+        """Starts a process that prints the lines of a container's log as they are written."""
         return subprocess.Popen(["podman", "logs", "--follow", container], env=self.environment, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

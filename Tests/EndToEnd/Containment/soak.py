@@ -19,7 +19,8 @@ import subprocess
 import sys
 import tempfile
 
-# The memory that a parked thread may take: its stack, the objects of its request, and its part of a malloc arena.
+# The memory limit per parked thread, in KiB. The limit covers the thread's stack, the objects of its request, and its
+# part of a malloc arena.
 LIMIT_KIB = 300
 ILLEGAL = f"signal {int(signal.SIGILL)}"
 

@@ -89,7 +89,7 @@ struct DemoServerProcess {
     }
   }
 
-  /// Returns the whole response, which is empty when the request crashed the server.
+  /// Sends a GET request and returns the whole response, which is empty if the request crashed the server.
   func get(_ path: String) async throws -> String {
     let port = port
     return try await blocking {
@@ -113,7 +113,7 @@ struct DemoServerProcess {
       do {
         answer = try connection.readToEnd()
       } catch let error as SystemError where error.errno == ECONNRESET {
-        // The server has crashed before it read the request.
+        // The server crashed before it read the request, so the kernel reset the connection.
       }
       return String(decoding: answer, as: UTF8.self)
     }

@@ -34,7 +34,7 @@ struct GuardModeTests {
       return try await self.line()
     }
 
-    /// Makes the guarded operation fail, and returns the guard mode that was in force.
+    /// Makes the guarded operation fail, and returns the guard mode that applied to the failure.
     func fault() async throws -> String? {
       #expect(unsafe write(ends.number, "\n", 1) == 1)
       return try await line()
@@ -58,7 +58,8 @@ struct GuardModeTests {
     Issue.record("the process does not apply the override: \(words)")
   }
 
-  @Test("the first process of a program receives no last crash, and the next process receives the crash of the first")
+  @Test(
+    "the first process of a program receives no last crash; the next process receives the crash of the first process")
   func lastCrash() async throws {
     let daemon = try await PrivateDaemon.start()
     let first = try await Host.start(in: daemon, mode: "observe")
@@ -115,7 +116,7 @@ struct GuardModeTests {
   func set() async throws {
     let daemon = try await PrivateDaemon.start()
     let socket = daemon.place.varlinkSocket
-    // The program's own mode is observe. Under observe the fault would end the process.
+    // The program's own mode is observe. Without the override, the fault would therefore end the process.
     let host = try await Host.start(in: daemon, mode: "observe")
     try await Self.setUntilDone(["index", "absorb"], daemon)
     #expect(try await host.fault() == "absorb")
@@ -134,7 +135,7 @@ struct GuardModeTests {
     }
     #expect(absorbed.map(\.mode) == ["absorb"] && absorbed.map(\.kind) == ["index"])
 
-    // The override applies to a new process already at its first fault. A restarted crashd sends the override again.
+    // A restarted crashd sends the override to a new process before the first fault of this process.
     try await daemon.stop()
     let next = try await PrivateDaemon.start(in: daemon.place)
     let second = try await Host.start(in: next, mode: "off")

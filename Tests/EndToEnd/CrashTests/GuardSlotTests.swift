@@ -21,10 +21,11 @@ struct GuardSlotTests {
       program: Binaries.besideTests("dangling-maker"))
   }
 
-  /// The source line of the access.
+  /// Returns the source line of the read of the freed field.
   private static func mark() throws -> SourceMark { try SourceMark.find(kind, in: ["dangling-maker"]) }
 
-  @Test("the report of a crash in a guard slot is certain, with the class and the stacks of use and release")
+  @Test(
+    "a use-after-free in a guard slot is diagnosed with certainty, with the class and the stacks of use and release")
   func crash() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Self.run("attached-crash")
@@ -35,7 +36,7 @@ struct GuardSlotTests {
     let diagnosis = report.diagnosis
     #expect(diagnosis.cause == "dangling" && diagnosis.rule == "guard-slot-freed" && diagnosis.confidence == 1)
     #expect(diagnosis.className == Self.victim)
-    // The sentence begins with the class name, and the first letter of the class name keeps its case.
+    // The sentence begins with the class name, whose first letter is not capitalized.
     #expect(diagnosis.sentence.hasPrefix("dangling_maker.Session was read "), "\(diagnosis.sentence)")
     #expect(diagnosis.sentence.contains(" after it was freed by thread "), "\(diagnosis.sentence)")
 
@@ -45,7 +46,7 @@ struct GuardSlotTests {
     #expect(use.file?.hasSuffix(mark.file) == true && use.line == mark.line, "\(thread.listing)")
     let object = try #require(report.guardedObject)
     #expect(object.className == Self.victim && object.bytes == 24 && object.age_ns != nil)
-    // The crashing thread of the report also allocated, released and read the object.
+    // In this program the crashing thread also allocated and released the object.
     #expect(object.releaseThread == thread.tid && object.allocationThread == thread.tid)
     #expect(object.release.contains { $0.function.hasPrefix("drop()") }, "\(object.release.map(\.function))")
     #expect(object.allocation.contains { $0.isOwn && $0.file?.hasSuffix("Kind.swift") == true })
@@ -53,7 +54,8 @@ struct GuardSlotTests {
     #expect(text.contains("freed by thread") && text.contains("drop()") && text.contains("confidence 100 %"), "\(text)")
   }
 
-  @Test("a survived use-after-free in a guard slot has an incident with three stacks, and is a hit of its class")
+  @Test(
+    "a survived use-after-free in a guard slot has an incident with three stacks, and is counted as a hit of its class")
   func survived() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Self.run("attached-slot")

@@ -7,15 +7,15 @@ import Testing
 
 /// Tests of traps that end isolated work but not the process, from the process through crashd to crashctl.
 ///
-/// The suite has its own daemon, because its many incidents would push the incidents of other tests out of crashd's
-/// lists.
+/// The suite has its own daemon, because crashd's lists of incidents are bounded, and the many incidents of this suite
+/// would evict those of other tests.
 @Suite("Isolated work, end to end")
 struct IsolatedTests {
   private static let scenario = "array-index"
   private static let traps = 30
 
   @Test(
-    "thirty contained traps make thirty incidents with message, function and line, and no crash report",
+    "thirty contained traps cause thirty incidents with message, function and line, and no crash report",
     arguments: [
       CrashRun.Thread.main, .task,
     ])

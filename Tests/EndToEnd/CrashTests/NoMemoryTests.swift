@@ -79,7 +79,8 @@ struct NoMemoryTests {
 
   /// Crashes shim-host.
   ///
-  /// Returns what crashd stores of the crash, and what it answers to each kind of client.
+  /// Returns the report, the number of files with the secret, the number of stored stacks, whether the minidump
+  /// contains the secret, and the output of `crashctl show`.
   private func findings(
     of host: Host, in daemon: PrivateDaemon
   ) async throws -> (report: CrashReport, files: Int, stacks: Int, dump: Bool, text: String) {
@@ -94,7 +95,7 @@ struct NoMemoryTests {
       ["dump", "--format", "minidump", "-o", path, "--socket", daemon.place.varlinkSocket, report.id])
     let dump = try FileDescriptor(opening: path, O_RDONLY).readToEnd()
     let text = try await DanglingTests.crashctl(["show", "--socket", daemon.place.varlinkSocket, report.id])
-    // A re-analysis of the report omits the same memory.
+    // A repeated analysis of the crash must omit the same memory as the first analysis.
     let again = try await blocking { try client.reanalyse(id: report.id) }
     #expect(again.report.report.memoryOmitted == report.memoryOmitted)
     #expect(again.report.report.threads.map(\.frames) == report.threads.map(\.frames))
@@ -166,7 +167,7 @@ struct NoMemoryTests {
   }
 
   @Test(
-    "a no-memory rule of crashd is effective even if the program does not apply the rule",
+    "a report has no memory under a no-memory rule of crashd, even if the program does not apply the rule",
     arguments: [("1", "withheld"), ("0", "discarded")])
   func settings(control: String, word: String) async throws {
     try await withDaemon(Self.rule) { daemon, _ in
@@ -197,8 +198,8 @@ struct NoMemoryTests {
     let spool = place.runtime + "/spool"
     #expect(try entries(of: spool).filter { $0.hasSuffix(".ring") }.count == 1)
     #expect(try files(with: host.secret, in: spool) == 0)
-    // The settings of the next crashd do not contain a no-memory rule. The report has no memory nevertheless, and the
-    // record names the operator's setting as the reason.
+    // The next crashd has no no-memory rule in its settings. The report nevertheless has no memory, because the record
+    // names the operator's setting as the reason.
     try await withDaemon("", in: place) { daemon, _ in
       let found = try await findings(of: host, in: daemon)
       #expect(found.files == 0 && found.stacks == 0 && !found.dump)

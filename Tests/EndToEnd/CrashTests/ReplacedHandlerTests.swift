@@ -6,7 +6,7 @@ import Testing
 /// Tests of signal handlers that a program installs after the shield has installed its handler.
 @Suite(.sharedDaemon, .serialized)
 struct ReplacedHandlerTests {
-  @Test("the report names a handler that was installed later and calls the shield's handler")
+  @Test("the report names a handler that was installed after the shield's handler and calls it")
   func chained() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run(

@@ -27,7 +27,7 @@ struct SilentDeathTests {
     #expect(report.group.title == "Killed (SIGKILL from outside): crash-maker")
   }
 
-  @Test("the report of a fault with all signals blocked says that no handler could run")
+  @Test("the report of a fault with all signals blocked states that no handler could run")
   func blocked() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run("all-signals-blocked", ["--wait-attached"], environment: daemon.place.environment)
@@ -37,7 +37,7 @@ struct SilentDeathTests {
     #expect(report.diagnosis.cause == "handler-did-not-run")
   }
 
-  @Test("a watchdog's SIGABRT is a crash with a stack, and names the sender")
+  @Test("a SIGABRT from another process, such as a watchdog, is reported as a crash with a stack and the sender")
   func watchdog() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run(
@@ -66,7 +66,7 @@ struct SilentDeathTests {
     let victim = try await Victim.start(name, in: daemon)
     let (pid, client, input) = (victim.process.pid, daemon.client, victim.input)
     let isAttached = { @Sendable in try client.processes().contains { $0.pid == Int(pid) } }
-    // When crashd answers this request for the list of processes, it has processed the attach.
+    // When crashd answers this request, it has processed the attach of the executed program.
     #expect(try await daemon.reports(of: pid).isEmpty)
     #expect(try await blocking(isAttached))
     victim.goOn()
@@ -105,7 +105,7 @@ struct SilentDeathTests {
     #expect(try await daemon.reports(of: crash.pid).isEmpty)
   }
 
-  @Test("an unreported exit is detected while a child holds the connection open")
+  @Test("crashd detects an unreported exit even while a child holds the connection of the process open")
   func childHoldsConnection() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run("sigkill-with-child", ["--wait-attached"], environment: daemon.place.environment)
@@ -117,7 +117,7 @@ struct SilentDeathTests {
   }
 
   @Test(
-    "the control group's counter identifies an OOM kill, and a SIGKILL beside it is not reported as an OOM kill",
+    "crashd identifies an OOM kill by the control group's counter, and does not report another SIGKILL as an OOM kill",
     .enabled("no memory control group can be made here") { try MemoryGroup.canBeMade() })
   func outOfMemory() async throws {
     let group = try #require(try MemoryGroup.make("victims"))

@@ -1,5 +1,5 @@
-// This library is preloaded into crashd (LD_PRELOAD). It shifts the real-time clock that crashd reads. The other clocks
-// do not change.
+// This library is preloaded into crashd (LD_PRELOAD). The library shifts the real-time clock that crashd reads, but no
+// other clock.
 //
 // CLOCK_SHIFT names a file with the shift in seconds, an int64_t that may change at any time.
 #include <fcntl.h>

@@ -40,11 +40,11 @@ import time
 
 # The time limit in seconds for each wait. Only a failing run reaches the limit.
 PATIENCE_S = 120
-# The maximum number of undelivered crashes. While there are more, no new process starts. The maximum limits the time
-# that the last deliveries take.
+# The maximum number of crashes whose reports are not delivered yet. While there are more, no new process starts. This
+# bounds the time of the last deliveries, at the end of the test.
 UNDER_WAY = 40
-# The maximum time in seconds by which undelivered crashes delay the start of a process. A lost crash stays undelivered
-# forever.
+# The maximum time in seconds by which undelivered reports delay the start of a process. The delay needs a limit,
+# because the report of a lost crash is never delivered.
 HOLD_S = 2
 SCENARIOS = {"array-index": signal.SIGILL, "force-unwrap": signal.SIGILL, "null-write": signal.SIGSEGV,
              "abort": signal.SIGABRT, "raise": signal.SIGSEGV, "divide-by-zero": signal.SIGILL}
@@ -56,7 +56,7 @@ DESCRIPTORS = 64
 def spawn(words: list[str], environment: dict[str, str], descriptors: dict[int, int] | None = None,
           log: str = "/dev/null") -> int:
     """Starts a program. `descriptors` maps its descriptor numbers to ours."""
-    # Copies our descriptors to numbers that are not targets, because dup2 closes a descriptor that already has the
+    # Copies the descriptors to numbers that are not targets, because dup2 closes a descriptor that already has the
     # target number.
     free = max(descriptors or {}, default=2) + 1
     high = {target: fcntl.fcntl(source, fcntl.F_DUPFD_CLOEXEC, free) for target, source in (descriptors or {}).items()}
@@ -103,7 +103,8 @@ class ServiceManager:
         self.notify.bind(str(folder / "notify"))
         # The stored descriptors by name, in the order of their arrival.
         self.kept: dict[str, list[int]] = collections.OrderedDict()
-        # The file of each descriptor. None for a pidfd, which is never treated as a duplicate.
+        # The device and inode of each descriptor's file, or None for a pidfd, because pidfds are never treated as
+        # duplicates.
         self.identities: dict[int, tuple[int, int] | None] = {}
         self.kept_at_once = 0
         self.changed = threading.Condition()
@@ -278,7 +279,7 @@ class Subscriber(Audience):
             try:
                 self.follow()
             except OSError:
-                # With --plain no event announces the next crashd. This thread therefore polls.
+                # This thread polls, because with --plain no event announces the next crashd.
                 time.sleep(0.02)
             except (ValueError, KeyError, RuntimeError) as error:
                 self.errors.append(f"{type(error).__name__}: {error}")
@@ -291,7 +292,7 @@ class Subscriber(Audience):
             while True:
                 event = stream.receive()
                 if "report" not in event:
-                    # crashd has answered the request to subscribe.
+                    # This first reply means that crashd has accepted the subscription.
                     self.is_known.set()
                     continue
                 self.heard(event["cursor"], event["report"], event.get("lost") or 0)
@@ -370,7 +371,8 @@ class Load:
                 self.news.wait_for(lambda: self.is_ending or self.under_way() < UNDER_WAY, HOLD_S)
             count += 1
             scenario = chance.choice(self.scenarios)
-            # crashd cannot detect the SIGKILL of a process that has not attached.
+            # A process that will be killed by SIGKILL waits until it is attached, because crashd cannot detect the
+            # SIGKILL of an unattached process.
             waits = scenario == DEATH or self.is_always_attached or chance.random() < 0.5
             options = ["--wait-attached"] if waits else []
             crash = Crash(f"fault-{number}-{count}", scenario, options)
@@ -430,7 +432,8 @@ class Checks:
 
 
 def await_all(load: Load, audiences: list[Audience], news: threading.Condition, patience_s: float):
-    """Waits until every audience has every crash, or until no audience has received a missing crash for patience_s."""
+    """Waits until every audience (the subscribers and the collector) has every crash. Gives up if no audience has
+    received a missing crash for patience_s."""
     def missing():
         return sum(len(load.crashes.keys() - audience.ids.keys()) for audience in audiences)
     with news:

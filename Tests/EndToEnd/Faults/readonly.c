@@ -1,5 +1,5 @@
-// This library is preloaded into crashd (LD_PRELOAD). It simulates a damaged file system that the kernel has made
-// read-only.
+// This library is preloaded into crashd (LD_PRELOAD). The library simulates a damaged file system that the kernel has
+// made read-only.
 //
 // READONLY_SWITCH names a file with an int64_t that may change at any time. While the value is 1, writes to files below
 // READONLY_DIRECTORY fail with EROFS, and reads succeed. This file replaces the write functions that SQLite and crashd

@@ -43,7 +43,7 @@ PATIENCE_S = 600
 IDLE_MIB, BUSY_MIB = 40, 150
 DESCRIPTORS_A_PROCESS = 3
 YEAR_S = 365 * 24 * 3600
-# These constants are copied from cs_ring.h.
+# The offset of the image count in a ring, and the size of the ring's header, as in cs_ring.h.
 IMAGE_COUNT_OFFSET, HEADER_BYTES = 56, 4096
 CLIENTS = 4
 # These constants are CLONE_NEWNS from <sched.h>, and MS_REC, MS_PRIVATE and MNT_DETACH from <sys/mount.h>.
@@ -150,8 +150,8 @@ def attach(path: str, message: bytes, memory: int, crashes: bool) -> tuple[socke
                 connection.send(service.CRASHED)
             reply = connection.recv(1024)
         except (ConnectionResetError, BrokenPipeError):
-            # crashd has refused the process. If crashd closes a socket that has unread data, the kernel discards
-            # crashd's reply.
+            # crashd has refused the process and closed the socket. The reply is missing, because the kernel discards it
+            # if crashd closes a socket with unread data.
             reply = b""
     except BaseException:
         connection.close()
@@ -299,10 +299,10 @@ def idle(binaries: pathlib.Path, folder: pathlib.Path, rings: list, arguments: a
     for connection in connections:
         connection.close()
     await_true("detached", lambda: daemon.status()["processes"] == 0)
-    # The unwind cross-checks keep the rings of the crashes open until the cross-checks have ended.
+    # Waits for the unwind cross-checks, which keep the descriptors of the rings open.
     service.settled(daemon)
     left = daemon.descriptors() - before
-    # The limit of 16 allows for the descriptors of the store's database readers, which stay open.
+    # Up to 16 more descriptors are allowed, because the store opens database readers on demand, and they stay open.
     Checks.check("crashd closes the descriptors of ended processes", left <= 16, f"{left} more than before")
     Checks.check("crashd stops with status 0", daemon.stop() == 0)
 
@@ -312,7 +312,7 @@ def rate(binaries: pathlib.Path, folder: pathlib.Path, rings: list, arguments: a
     path = str(folder / "collector")
     collector = Collector(path)
     daemon = Daemon(binaries, place, [], configuration=f"forward: [{{path: {path}, acknowledge: true, scrub: false}}]\n")
-    # Makes crashd read the symbols before the measurement.
+    # Causes one crash, so that crashd reads the symbols before the measurement.
     crash(daemon, rings, 50, 1)
     service.settled(daemon)
     before = daemon.status()["reports"]
@@ -421,7 +421,7 @@ def disk(binaries: pathlib.Path, folder: pathlib.Path, rings: list, _arguments: 
     with small_file_system(place / "state", "96m"):
         os.chmod(place / "state", 0o700)
         daemon = Daemon(binaries, place, [], exists=True)
-        # Makes crashd read the symbols while there is still disk space.
+        # Causes one crash, so that crashd reads the symbols while there is still disk space.
         before, accepted, _ = crash(daemon, rings, 20, 1)
         await_true("stored", lambda: daemon.status()["reports"] >= accepted)
         service.settled(daemon)

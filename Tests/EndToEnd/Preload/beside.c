@@ -1,9 +1,11 @@
-// `beside WAY`: a thread crashes while the main thread waits in a system call. faults_waits.c lists the WAYs to wait.
+// `beside WAY`: a thread crashes while the main thread waits in the system call that WAY names. faults_waits.c lists
+// the WAYs.
 #include <string.h>
 
 #include "cs_faults.h"
 
-// A copy of cs_opaque of faults_memory.c. This program does not need the other functions of that file.
+// A copy of cs_opaque from faults_memory.c, which is not linked, because the program needs no other function of that
+// file.
 int64_t cs_opaque(int64_t value) {
   volatile int64_t unknown = value;
   return unknown;

@@ -19,8 +19,8 @@
 
 static volatile uint32_t *volatile nowhere = (volatile uint32_t *)8;
 
-// This static thread-local storage is larger than the stack that the shim requests for its thread. The thread must
-// start nevertheless.
+// This thread-local storage is larger than the stack that the shim requests for its own thread. glibc places
+// thread-local storage on a thread's stack, but the shim's thread must start nevertheless.
 static _Thread_local volatile char storage[512 * 1024];
 
 static int compare(const void *left, const void *right) {

@@ -58,8 +58,8 @@ void free(void *memory) {
   __libc_free(memory);
 }
 
-// Tests refuse_in_handler(): creates the state of a thread in the handler and allocates. This must end the program with
-// status 99.
+// Tests refuse_in_handler(): creates the state of a thread in the handler and allocates, which must end the program
+// with status 99.
 __attribute__((constructor(103))) static void expect_refusal(void) {
   const char *wanted = getenv("EXPECT_REFUSAL");
   static cs_ring ring;

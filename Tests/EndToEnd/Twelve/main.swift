@@ -16,7 +16,7 @@ Thread.detachNewThread {
 done.wait()
 
 #if SHIELD
-  // The program's file is the first mapping. Its load address is the first address in /proc/self/maps.
+  // The first mapping in /proc/self/maps is the program's file, so its first address is the load address.
   let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
   let base = UInt(maps.prefix { $0 != "-" }, radix: 16) ?? 0
   for incident in Shield.guardIncidents {

@@ -3,8 +3,8 @@
 // swift-format-ignore-file: NeverForceUnwrap
 import Foundation
 
-// The incident that a fault causes must have the line of the function of the fault. Each fault has its own function,
-// because the compiler merges equal code.
+// Each incident must have the line of the function that failed. The functions differ, because the compiler merges
+// functions with equal code.
 @inline(never) func element(_ list: [Int], _ place: Int) -> Int { list[place] }
 @inline(never) func writeElement(_ list: inout [String], _ place: Int) { list[place] = "z" }
 @inline(never) func append(_ lists: inout [[Int]], _ place: Int) { lists[place].append(7) }

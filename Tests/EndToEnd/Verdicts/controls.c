@@ -90,14 +90,14 @@ FAULT void bit_flip(void) {
   heap_opaque(node->number + wrong->number);
 }
 
-// Follows a pointer to which some increments of a reference count were added, as retains of a freed block do. In this
+// Follows a pointer to which multiples of 2^32 were added. Retains of a freed block add such multiples, but in this
 // control no block is freed.
 FAULT void distant(void) {
   struct node *node = make_node();
   heap_read((uint64_t)(uintptr_t)node + (heap_random() % 64 + 16) * UINT64_C(0x100000000));
 }
 
-// Follows a pointer of which only the lower half is left.
+// Follows a pointer that was truncated to its lower 32 bits.
 FAULT void truncated(void) {
   heap_read((uint32_t)(uintptr_t)make_node());
 }
@@ -117,7 +117,8 @@ FAULT void jump_to_data(void) {
   heap_jump((uint64_t)(uintptr_t)code);
 }
 
-// Calls a wrong function pointer in a live node, while a register points to the freed block before that node.
+// Calls a wrong function pointer in a live node, while a register points to the freed block that was allocated before
+// that node.
 FAULT void call_beside_freed(void) {
   struct node *freed = make_node();
   struct node *node = make_node();
@@ -128,7 +129,8 @@ FAULT void call_beside_freed(void) {
   heap_opaque((uint64_t)(uintptr_t)stale);
 }
 
-// Reads through a wrong pointer in a live node, while a register points to the freed block before that node.
+// Reads through a wrong pointer in a live node, while a register points to the freed block that was allocated before
+// that node.
 FAULT void read_beside_freed(void) {
   struct node *freed = make_node();
   struct node *node = make_node();
@@ -138,7 +140,7 @@ FAULT void read_beside_freed(void) {
   heap_opaque(node->next->number + (uint64_t)(uintptr_t)stale);
 }
 
-// Makes the last link of a list. The `next` of this link is null, and stays null when the link is freed.
+// A link of a list. make_link() makes the last link, whose `next` is null; free() does not overwrite `next`.
 struct link {
   uint64_t number;
   char name[8];
@@ -177,8 +179,8 @@ FAULT void null_of_neighbour(void) {
   heap_opaque(other->next->more + (uint64_t)(uintptr_t)link + (uint64_t)(uintptr_t)other);
 }
 
-// Reads through the null head of a list. A load from the freed link is in the code before the fault, but a branch skips
-// it.
+// Reads through the null head of a list. The code before the fault contains a load from a freed link, but a branch
+// skips this load.
 FAULT void null_at_join(void) {
   static struct link *volatile head;
   static volatile int is_stale;
@@ -207,7 +209,7 @@ static char *block(size_t size) {
   return (char *)(uintptr_t)heap_opaque((uint64_t)(uintptr_t)malloc(size));
 }
 
-// Overwrites the allocator's metadata by a string that is too long. glibc detects this.
+// Overwrites the allocator's metadata by a string that is too long. glibc detects the overwritten metadata and aborts.
 FAULT void overrun_heap(void) {
   char *first = block(1400);
   char *second = block(1400);

@@ -16,7 +16,7 @@ class Account {
   func balance() -> Int { number * 3 }
 }
 
-/// A class of an unusual instance size.
+/// A class whose instances have an unusual size, so that blocks of other types rarely reuse their memory.
 class SavingsAccount: Account {
   var years = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20)
 
@@ -76,7 +76,7 @@ func random(_ limit: Int) -> Int { Int(heap_random() % UInt64(limit)) }
 
 /// Returns a reference to an address.
 ///
-/// There need not be an object at this address.
+/// The address need not be that of an object.
 @inline(never) func account(at address: UInt64) -> Unmanaged<Account> {
   unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: UInt(address)) ?? UnsafeRawPointer(bitPattern: 1 << 20)!)
 }
@@ -185,7 +185,7 @@ struct Label {
   }
 }
 
-/// A class with a field far from the start of the object.
+/// A class whose field `last` is far from the start of the object.
 class Ledger {
   var days = (1, 2, 3, 4, 5, 6, 7, 8)
   var last = Account(number: 1)
@@ -355,8 +355,8 @@ let kinds: [(name: String, fault: @convention(c) () -> Void)] = [
     { _ = hidden(Receipt(total: 1, place: 0x1000_0000_0000 + heap_random() % 0x3000_0000_0000).total) }
   ),
   (
-    // The object has only a weak reference, and is therefore deallocated. The program then reads nil, and does not use
-    // the object.
+    // The object is deallocated immediately, because only a weak reference points to it. The program then unwraps nil,
+    // and does not use the object.
     "weak-gone",
     {
       weak let account = hidden(Account(number: 1))
@@ -373,7 +373,8 @@ guard CommandLine.arguments.count == 4 else { exit(2) }
 heap_prepare(CommandLine.arguments[2], UInt64(CommandLine.arguments[3]) ?? 0)
 protect([Account.self, SavingsAccount.self, Item.self, Receipt.self])
 trade()
-// In the following controls, new blocks reuse the memory of evicted objects.
+// If the quarantine is present, the controls crash after an eviction, and new blocks reuse the memory of the evicted
+// objects.
 if heap_evict() { heap_prepare(CommandLine.arguments[2], UInt64(CommandLine.arguments[3]) ?? 0) }
 for kind in kinds where kind.name == CommandLine.arguments[1] { heap_call(kind.fault) }
 exit(4)

@@ -21,8 +21,8 @@ void heap_prepare(const char *state, uint64_t seed);
 // Returns the usable size of a block in bytes.
 size_t heap_size(const void *block);
 
-// Is called before a block is freed. With the age "full" this function frees other blocks of the same size first, which
-// fill the thread's cache of that size. With any other age it frees nothing.
+// The programs call this function before they free a block. With the age "full" it frees other blocks of the same size,
+// which fill the thread's cache (tcache) for that size. With any other age it frees nothing.
 void heap_make_room(const char *age, const void *block);
 
 // Simulates the time between the free of a block and its use. With the ages "fresh" and "full" this function does
@@ -38,7 +38,7 @@ void heap_protect(const void *metadata, const void *probe, const void *instance,
 // has a quarantine.
 bool heap_evict(void);
 
-// Returns the next random number of the generator.
+// Returns the next random number of the generator that heap_prepare() seeds.
 uint64_t heap_random(void);
 
 // Calls a function while its caller's frame contains pointers to freed blocks.

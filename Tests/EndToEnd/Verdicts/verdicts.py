@@ -47,12 +47,13 @@ ADDRESS_SPACE_BYTES = 8 << 30
 SURVIVED = 4
 PROBABLE_LIMIT = 0.01
 RECALL_GOAL = 0.85
-# A slice has less strict limits, because it contains few crashes. One crash can change a share by several percent.
+# The limits for a run with --slice are less strict, because in so few crashes one crash changes a share by several
+# percent.
 SLICE_PROBABLE_LIMIT = 0.03
 SLICE_RECALL_GOAL = 0.5
 CONTROL_STATES = ("fresh", "churned", "freed", "patterned", "registers")
 FREED_AGES = ("fresh", "full", "reused", "aged")
-# With these ages the block has not been allocated again when it is used.
+# With these ages, the freed block is used before the allocator reuses its memory.
 KEPT_AGES = ("fresh", "full")
 # These scenarios use freed memory.
 CRASH_MAKER_FREED = {"use-after-free-call", "c-callback-context", "unowned-dangling", "double-free"}
@@ -61,7 +62,7 @@ CRASH_MAKER_OTHERS = {
     "abort-as-pid-1", "crash-in-user-callback", "double-fork-reattached", "fatal-error-as-pid-1",
     "fork-child-restarted", "handler-chained-before", "kill-over-namespace", "pid-namespace", "posix_spawn-child",
     "sa-onstack-missing", "trap-as-pid-1"}
-# The name of the second build of the Swift programs, in which their classes are protected.
+# The name of the second build of the Swift programs, in which the quarantine protects their classes.
 QUARANTINE = "swift-quarantine"
 # glibc's message about a double free is accepted as a correct diagnosis.
 TWICE = "double free"
@@ -179,8 +180,9 @@ def build(folder: pathlib.Path, is_slice: bool) -> dict[str, dict[str, pathlib.P
                 programs[f"{name}-{language}"][kind] = path
                 if language != "swift":
                     continue
-                # The quarantine finds the runtime's functions only in the dynamic Swift library. The second build takes
-                # a long time. A slice of the crashes therefore omits the second build.
+                # The second build links the Swift library dynamically, because the quarantine finds the runtime's
+                # functions only in the dynamic library. The second build takes a long time. A slice of the crashes
+                # therefore omits the second build.
                 if "-static-stdlib" in command:
                     if is_slice:
                         continue
@@ -237,7 +239,7 @@ def scenarios(program: pathlib.Path) -> list[Case]:
 
 
 def limit_memory():
-    # A corrupted heap may make a program allocate forever.
+    # Limits the address space, because a program with a corrupted heap may allocate forever.
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE_BYTES, ADDRESS_SPACE_BYTES))
 
 
@@ -352,7 +354,8 @@ def main() -> int:
         libraries = {False: library, True: quarantine_library(folder / "libquarantine.so")}
         wanted = cases(programs, 1 if options.slice else options.rounds, options.seed)
         if options.slice:
-            # A step that is a prime number selects every kind of crash and every state of the heap.
+            # The step is a prime number, so that the selection contains every kind of crash and every state of the
+            # heap.
             wanted = wanted[::11]
         else:
             for program in [binaries / "crash-maker", *options.crash_maker]:

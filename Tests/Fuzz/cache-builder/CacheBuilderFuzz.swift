@@ -1,14 +1,14 @@
-// The entry point that libFuzzer calls for each input. An input is an ELF file. The target builds a symbol cache from
-// it as crash-analyse does, for all addresses and for some addresses. The result must be a complete cache, and the
-// target looks up addresses in it. scripts/fuzz/elf builds this target.
+// The entry point that libFuzzer calls for each input. An input is an ELF file. The target builds symbol caches from
+// the ELF file as crash-analyse does: one for all addresses, and one for some addresses. Each cache must be complete,
+// and the target looks up addresses in it. scripts/fuzz/elf builds this target.
 import CrashSymbolBuilder
 import Glibc
 
 @testable import CrashSymbols
 
-/// Unnamed files that the inputs overwrite one after another.
+/// Unnamed files, which each input overwrites: one for the image, and two for its caches.
 ///
-/// There are several files, because a cache stays mapped while the next cache is made.
+/// There are two files for caches, because the first cache stays mapped while the second cache is made.
 private let image = makeFile()
 private let outputs = (makeFile(), makeFile())
 

@@ -1,13 +1,13 @@
-// The entry point that libFuzzer calls for each input. An input is a symbol cache whose magic, version, sizes and
-// checksum are corrected, because the reader would refuse a random file at its first check. scripts/fuzz/elf builds
-// this target.
+// The entry point that libFuzzer calls for each input. An input is a symbol cache. The target corrects its magic,
+// version, sizes and checksum, because the reader would refuse a random file at its first check. scripts/fuzz/elf
+// builds this target.
 import Glibc
 
 @testable import CrashSymbols
 
 /// An unnamed file that each input overwrites.
 ///
-/// One file is enough, because a cache is used only while its input is tested.
+/// One file is enough, because no cache is used after the call for its input.
 private let file = makeFile()
 
 private func makeFile() -> Int32 {

@@ -73,7 +73,7 @@ private func greet(_ input: [UInt8]) {
   defer { close(socket) }
   let rings = (0..<Int(shape & 7) + 1).map { ring(isSealed: shape & 0x10 == 0, index: $0) }
   defer { for number in rings { close(number) } }
-  // The kernel refuses a message that is too long. crashd then only receives the end of the connection.
+  // The kernel refuses a message that is too long. crashd then receives only the hang-up of the connection.
   _ = cd_socket_send(socket, message, message.count, rings, rings.count)
   _ = shutdown(socket, Int32(SHUT_WR))
   awaitAnswer(socket, patience_ms: 60_000)
@@ -118,13 +118,13 @@ private func processTime_ns() -> UInt64 {
 
 /// Sends the bytes unchanged, with a NUL at the end.
 ///
-/// After every 64th call another client must still get an answer.
+/// After every 64th call, the target checks that another client still gets an answer.
 private func call(_ bytes: [UInt8]) {
   let socket = connected(directories.varlinkSocket, SOCK_STREAM)
   defer { close(socket) }
   write(bytes + [0], socket)
   _ = shutdown(socket, Int32(SHUT_WR))
-  // A call may wait for an event that never happens. This is not a failure.
+  // No answer within the time limit is not a failure here, because the call may wait for an event that never happens.
   awaitAnswer(socket, patience_ms: 20, mayTakeLonger: true)
   calls += 1
   guard calls % 64 == 0 else { return }

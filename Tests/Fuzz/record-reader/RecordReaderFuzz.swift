@@ -1,6 +1,6 @@
-// The entry point that libFuzzer calls for each input. An input is a log, or the pieces of a payload, because no random
-// payload has the right checksum. scripts/fuzz/readers builds this target together with TestRecordLine.swift of
-// Tests/Kit.
+// The entry point that libFuzzer calls for each input. An input is either a log, or the pieces of a record line's
+// payload. The target computes the payload's checksums, because a random payload never has the right ones.
+// scripts/fuzz/readers builds this target together with TestRecordLine.swift of Tests/Kit.
 internal import CShimRing
 import CrashReport
 import CrashRing
@@ -40,7 +40,7 @@ private func texts(of log: [UInt8], by size: Int) -> [RecordScanner.Found] {
   return found
 }
 
-/// Reads a line, and its ring.
+/// Decodes a record line, and reads the ring that the decoder creates from the line.
 private func read(_ text: String) {
   do throws(RecordLineError) {
     let line = try RecordLine(text)

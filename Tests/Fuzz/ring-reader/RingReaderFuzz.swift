@@ -76,9 +76,9 @@ private enum Rings {
 private struct Patch {
   var offset: Int
   var bytes: ArraySlice<UInt8>
-  /// The slot that the patch changes.
+  /// The slot of records that the patch changes, or nil.
   var slot: Int?
-  /// The thread that the patch changes.
+  /// The entry of the thread table that the patch changes, or nil.
   var thread: Int?
 }
 
@@ -122,7 +122,7 @@ private func part(_ kind: UInt8, index: Int) -> (range: Range<Int>, slot: Int?, 
   case 11: return part(TestRing.protectedClass(index), MemoryLayout<cs_ring_class>.size)
   case 12: return part(TestRing.request(index), MemoryLayout<cs_ring_request>.size)
   case 13: return part(TestRing.slotRequest(index % 64), MemoryLayout<cs_ring_request>.size, slot: index % 64)
-  // The counts of requests, containment and the drain.
+  // The header's fields about requests, containment and the drain.
   case 14: return part(fieldOffset(\cs_ring_header.request_lookup), 96)
   default: return part(TestRing.thread(index % 8), 16)
   }

@@ -298,7 +298,7 @@ FUNCTION void call_point_registers(void) {
   depth = 15;
 }
 
-// The record has 17 ranges. The registers that Swift uses come first.
+// A record has at most 17 memory ranges, and records the registers that Swift uses first.
 static bool has_most_useful_memory(const cs_ring_record *record) {
   const int wanted[] = {20, 0, 1, 2, 3, 4, 5, 6, 7, 8};
   for (size_t index = 0; index < sizeof wanted / sizeof wanted[0]; index++) {

@@ -11,7 +11,7 @@
 #define FRAME_NAME_LIMIT 8
 
 // The frames must have these names, from the innermost one on. The name "*" skips frames up to the next name. The name
-// "-" is a frame without a function: the code to which signal handlers return, or an address without code.
+// "-" stands for a frame without a function name: the code to which signal handlers return, or an address without code.
 typedef struct crash {
   const char *name;
   void (*run)(void);

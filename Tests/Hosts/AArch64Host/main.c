@@ -48,7 +48,8 @@ static const cs_ring *map_ring(const char *directory) {
   return ring;
 }
 
-// The child was forked from this process, so its code has the same addresses.
+// Returns the name of a frame's function. This process can look up the name, because the crashed child was forked from
+// it and has the same code addresses.
 static const char *name_of(const cs_ring_frame *frame) {
   Dl_info found = {0};
   const uint64_t pc = frame->pc - ((frame->flags & CS_RING_FRAME_EXACT) == 0);

@@ -1,5 +1,5 @@
-// Runs children of CTestKit that depend on the architecture: the tests of these children in Swift need a Swift compiler
-// for AArch64.
+// Runs those child programs of CTestKit whose result depends on the architecture. Swift tests cannot run them here,
+// because they would need a Swift compiler for AArch64.
 #include "host.h"
 
 #include <signal.h>
@@ -20,11 +20,11 @@
 
 typedef struct way {
   const char *name;
-  int kind; // which function runs `number`
+  int kind; // selects the function that runs the child program `number`
   uint32_t number;
   int end; // a signal, or ENDED_…
   uint32_t committed;
-  uint32_t frames; // the least number of frames of the first record
+  uint32_t frames; // the minimum number of frames in the first record
 } way;
 
 enum { PLAIN, CHANCE, STUCK, INJECTED, CONTAINED };
@@ -84,13 +84,15 @@ static void trap(void *unused) {
   __builtin_trap();
 }
 
-// Another thread must not wait forever for the lock of a stream.
+// Traps while the thread holds the lock of a stream. This trap must end the process, because otherwise another thread
+// would wait forever for the lock.
 static void trap_with_stream(void *unused) {
   flockfile(stdout);
   trap(unused);
 }
 
-// A trap in contained work ends only its thread, and becomes an incident.
+// Runs contained work that traps in a child. If the trap is contained, it ends only the thread of the work, and is
+// recorded as an incident.
 static int contain(void (*work)(void *), const char *directory) {
   const int child = cs_test_fork();
   if (child != 0) return cs_test_wait(child);

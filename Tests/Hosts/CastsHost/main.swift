@@ -47,8 +47,8 @@ case "works":
 case "objects":
   tell(Objects.complaint() ?? "right")
 case "within":
-  // The hook does not handle a cast that fails inside the callback for another failed cast. The runtime handles the
-  // inner cast.
+  // The callback for a failed cast performs another cast that fails. The hook does not handle this inner cast, and the
+  // runtime ends the process.
   Shield.onIncident { _ in tell("within \(CastsFault.given[1].fault.body())") }
   tell("value \(CastsFault.given[0].fault.body())")
 default:

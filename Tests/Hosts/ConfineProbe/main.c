@@ -30,8 +30,8 @@ static bool stat_path(void) {
   return stat("/etc/passwd", &status) == 0;
 }
 
-// fstat() makes this system call with an empty path, and here the path is not empty. A seccomp filter cannot read the
-// path.
+// This call may succeed in a confined process: fstat() makes the same system call with an empty path, and a seccomp
+// filter cannot read the path.
 static bool stat_path_at(void) {
   struct stat status;
   return syscall(SYS_newfstatat, 0, "/etc/passwd", &status, AT_EMPTY_PATH) == 0;

@@ -31,7 +31,7 @@ struct Options {
   var grace = Duration.seconds(60)
   var stall = Duration.seconds(60)
   var requests = 24
-  /// The longest duration of a request, for `Moment.before`.
+  /// The longest duration of a request, used only for `Moment.before`.
   var longest = Duration.milliseconds(400)
   var moment = Moment.running
   /// Whether the program calls `exit` while the process drains.

@@ -4,7 +4,7 @@ internal import Glibc
 
 /// The requests of a run: those that trap, and those that are in flight beside them.
 struct Requests: Sendable {
-  /// The number of steps that a request makes after the trap.
+  /// The number of pauses that each request makes after the trap before the request finishes.
   private static let steps = 8
 
   var way: Way

@@ -2,12 +2,12 @@ internal import CTestKit
 internal import CrashShield
 internal import Glibc
 
-/// A way in which a request traps, or crashes in another manner.
+/// A way in which a request traps, or crashes by another fault.
 struct Way: Sendable {
   var name: String
   /// Prepares the process, before the shield starts.
   var prepare: @Sendable () -> Void = {}
-  /// The code of the other requests that need an object of the trapped request; nil if no other request needs one.
+  /// The code of requests that need an object of the trapped request, or nil if no other request needs one.
   var depend: (@Sendable () async -> Void)?
   /// Traps.
   var trap: @Sendable () async throws -> Void

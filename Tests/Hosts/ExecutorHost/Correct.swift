@@ -2,8 +2,7 @@ import CrashShield
 import Foundation
 import Synchronization
 
-/// Work with correct isolation that the runtime nevertheless checks through executors, and checks whose answer may be
-/// no.
+/// Checks of correctly isolated work, which the runtime makes through executors, and checks that may return false.
 enum Correct {
   /// Runs all checks, then ends the process.
   static func begin() {
@@ -25,7 +24,7 @@ enum Correct {
     await Fault.counter.verify()
     await teller.verify()
     await Fault.silent.verify()
-    // Runs without a task, and only the executor can therefore answer the check.
+    // These checks run outside of any task, so only the executor can answer them.
     await later({ DispatchQueue.main.async(execute: $0) }, assumeMain)
     await later(
       { body in DispatchQueue.main.async { DispatchQueue(label: "in main").sync(execute: body) } }, requireMain)
@@ -35,7 +34,7 @@ enum Correct {
     await later(Fault.silent.executor.loop.execute) { requireSilent(Fault.silent) }
   }
 
-  /// Runs checks that may return "no".
+  /// Runs checks that may return false without a failure.
   private static func questions() async {
     await Task.immediate { @MainActor in Screen.shared.draw() }.value
     await Task.immediate { @Telling in Fault.told.changed() }.value

@@ -1,5 +1,5 @@
-// Failing executor checks of an ordinary program. This file does not depend on the shield. The line of each fault is in
-// the first function of this file that the record's stack contains.
+// Failing executor checks of an ordinary program. This file does not depend on the shield. The record's stack
+// identifies the line of each fault: the innermost frame of this file has that line.
 import Foundation
 import Synchronization
 
@@ -35,8 +35,8 @@ actor Teller {
   func verify() { requireTeller(self) }
 }
 
-/// An actor on an executor that cannot report whether it is current. It can only trap if it is not the current
-/// executor.
+/// An actor on an executor that cannot report whether it is current. Its check can only trap if the executor is not
+/// current.
 actor Silent {
   nonisolated let executor = CheckingLoop()
 
@@ -84,7 +84,7 @@ final class Told: @preconcurrency Delegate {
 @inline(never) func assumeCounter(_ counter: Counter) { counter.assumeIsolated { $0.count() } }
 @inline(never) func requireCounter(_ counter: Counter) { counter.preconditionIsolated() }
 @inline(never) func assumeMainElsewhere() { MainActor.assumeIsolated { work() } }
-// This function differs from the functions above, because the optimizer would merge equal functions.
+// This function differs from the previous functions, because the optimizer would merge equal functions.
 @inline(never) func assumeCounterElsewhere(_ counter: Counter) {
   counter.assumeIsolated {
     $0.count()

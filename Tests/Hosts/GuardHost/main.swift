@@ -15,7 +15,7 @@ func say(_ text: String) {
 }
 
 let attached = DispatchSemaphore(value: 0)
-// An override takes precedence over the program's own mode.
+// Sets the program's own mode. An operator's override takes precedence over this mode.
 let word = CommandLine.arguments.dropFirst().first
 if let mode = ShieldMode.allCases.first(where: { "\($0)" == word }) { Shield.setMode(mode) }
 do {

@@ -1,8 +1,8 @@
-// host EXPECTED: a program with guard slots and, in some runs, with another allocator. The program writes why guard
-// slots are off. The reason must contain EXPECTED; `-` means that guard slots must be on. The program calls each
-// function of the malloc family, in threads and in a forked child. Some memory is allocated by one function and freed
-// by another. If guard slots are on, the program runs with pages of 4, 16 and 64 KiB, which kernels for AArch64 have.
-// scripts/check/pages builds and runs it.
+// host EXPECTED: a program with guard slots and, in some runs, with another allocator. If guard slots are off, the
+// program prints the reason, which must contain EXPECTED. With EXPECTED `-`, guard slots must be on. The program calls
+// each function of the malloc family, in threads and in a forked child. Some memory is allocated by one function and
+// freed by another. If guard slots are on, the program runs with pages of 4, 16 and 64 KiB, which kernels for AArch64
+// have. scripts/check/pages builds and runs it.
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -57,7 +57,7 @@ static void use_family(size_t size) {
   char *text = strdup("text");
   REQUIRE(text != NULL && strcmp(text, "text") == 0);
   free(text);
-  // An object of the class for which this program requests guard slots (`cs_pages_list` in main).
+  // Allocates and frees an object of the class for which this program requests guard slots (`cs_pages_list` in main).
   const void *volatile *object = malloc(BYTES);
   REQUIRE(object != NULL);
   object[0] = metadata;
@@ -91,7 +91,8 @@ static uint64_t incidents(void) {
   return counts.incidents;
 }
 
-// Accesses the byte after an object and a freed object. Both are detected, and the accesses succeed.
+// Accesses the byte after an object, and then a freed object. The guard slots detect both accesses, and let them
+// succeed.
 static void access_invalid(void) {
   const void *volatile *const object = malloc(BYTES);
   REQUIRE(object != NULL);
@@ -111,7 +112,7 @@ static void access_invalid(void) {
 }
 
 static void decode_accesses(void) {
-  // clang assembled these instructions.
+  // Machine code that clang assembled: instructions that store, and instructions that do not.
   static const uint32_t stores[] = {0xf9000020, 0xb9000420, 0x38001420, 0x78226820, 0xf81f8020, 0xf8000820, 0xa9000440,
                                     0xadbf07e0, 0xa8000440, 0x3d800020, 0xfc227820, 0x3c9f0020, 0xc8007c41, 0xc800fc41,
                                     0xc8200861, 0xc89ffc20, 0xd9008020, 0x4c007800, 0x0d9f9000};

@@ -1,4 +1,4 @@
-// shim-host: a program that contains only the C shim. Tests start it and end it.
+// shim-host: a program that contains only the C shim. Tests start this program and end it.
 // Usage: shim-host ring [together] | memory
 #include "host.h"
 

@@ -65,7 +65,7 @@ static void write_one(void) {
 
 static pid_t parent;
 
-// Writes records until the test, which is the parent process, has ended. This also works if the test is killed.
+// Writes records until the test, which is the parent process, has ended, even if the test is killed.
 static void *write_for_ever(void *unused) {
   while (getppid() == parent)
     write_one();
@@ -87,7 +87,7 @@ static bool is_right(const cs_ring_slot *slot, uint64_t ticket) {
          record->stack_bytes == ticket % STACK_MODULUS + 1 && record->frame_count > 0;
 }
 
-// Reads a slot by the protocol that cs_ring.h defines. Only this protocol orders the writers and the reader.
+// Reads all slots by the protocol that cs_ring.h defines. No other synchronization orders the writers and this reader.
 static void *read_all(void *ret_is_right) {
   const cs_ring *ring = cs_testing_ring();
   bool is_good = true;

@@ -19,10 +19,11 @@ SIGNALS = "SIGSEGV SIGBUS SIGABRT SIGILL SIGFPE SIGSYS"
 FRAME_LIMIT = 120
 STOP_LIMIT = 16
 START_LIMIT = 8
-# qemu's stub sometimes stops to answer if the program has several threads. The script then ends the emulator.
+# The time limit for an answer of qemu's gdb stub, which sometimes stops answering if the program has several threads.
+# After the limit, the script ends the emulator.
 STUB_LIMIT_S = 60
 EMULATOR = os.environ.get("FRAMES_EMULATOR")
-# A signed return address has its signature above these bits.
+# The address bits of a return address. In a signed return address, the higher bits contain the signature.
 ADDRESS_MASK = (1 << 48) - 1 if EMULATOR else (1 << 64) - 1
 SI_USER = 0
 SI_QUEUE = -1
@@ -44,7 +45,7 @@ def go_on():
 
 def is_passed_on():
     """Returns whether a thread of the shield received a signal that was sent to the process, as may happen during a
-    callback. The shield's handler passes such a signal on. It does not pass on a fault of a callback."""
+    callback. The shield's handler passes this signal on to the program, but not a fault of a callback."""
     thread = gdb.selected_thread()
     if thread is None or not (thread.name or "").startswith("crashshield"):
         return False
@@ -97,7 +98,7 @@ def start_emulated(arguments):
 
 
 def end_emulated():
-    """Reaps the emulator. It has ended, unless gdb gave up."""
+    """Reaps the emulator, which has ended unless gdb gave up."""
     try:
         emulated.wait(timeout=60)
     except subprocess.TimeoutExpired:
@@ -111,7 +112,7 @@ def start():
             gdb.execute("run", to_string=True)
             return
         except gdb.error as error:
-            # `run` can fail because gdb still has the previous process.
+            # `run` can fail, because gdb may still be attached to the previous process.
             print("frames: run", error)
             if attempt + 1 == START_LIMIT:
                 raise
@@ -148,7 +149,7 @@ with open(os.environ["FRAMES_OUTPUT"], "w") as output:
                     give_up()
                     end_emulated()
             else:
-                # Without frames, the run counts as different from the report.
+                # Writes a line without frames, which the test counts as a difference from the report.
                 output.write(f"{run} | {emulated.pid}\n")
                 continue
         else:
@@ -170,8 +171,8 @@ with open(os.environ["FRAMES_OUTPUT"], "w") as output:
                     break
                 go_on()
         except gdb.error as error:
-            # gdb 13 sometimes reads a thread of a process that has just ended, and fails. The complete output has been
-            # written before this line.
+            # gdb 13 sometimes reads a thread of a process that has just ended, and fails. All output of the process has
+            # been written before this error.
             print("frames:", run, error)
             give_up()
         if EMULATOR:

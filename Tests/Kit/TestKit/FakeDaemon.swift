@@ -84,13 +84,13 @@ public final class FakeConnection {
     }
   }
 
-  /// Sends a reply with these parameters, which are JSON.
+  /// Sends a reply with these parameters, which the caller has encoded as JSON.
   public func reply(_ parameters: String, continues: Bool = false, error: String? = nil, piecesOf size: Int = .max) {
     let name = error.map { #","error":"\#($0)""# } ?? ""
     send(#"{"parameters":\#(parameters)\#(continues ? #","continues":true"# : "")\#(name)}"# + "\0", piecesOf: size)
   }
 
-  /// Waits until the client hangs up.
+  /// Waits until the client closes the connection.
   public func waitForHangup() { while call() != nil {} }
 }
 

@@ -1,4 +1,5 @@
-// Lets tests write a value as its word in the wire format. Code in Sources uses the named members instead.
+// Makes the open enums of the wire format expressible by string literals in tests. Code in Sources uses the named
+// members instead.
 public import CrashReport
 
 extension OpenEnum where Self: ExpressibleByStringLiteral {

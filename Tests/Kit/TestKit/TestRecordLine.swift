@@ -83,7 +83,9 @@ public enum TestRecordLine: Sendable {
   /// Returns the zigzag of a number.
   public static func zigzag(_ number: Int64) -> UInt64 { UInt64(bitPattern: number << 1 ^ number >> 63) }
 
-  /// Returns the first number of a piece: its kind, and its distance to the end of the previous piece.
+  /// Returns the number with which a piece begins.
+  ///
+  /// The number encodes the piece's kind, and the distance from the end of the previous piece.
   public static func place(_ distance: Int, kind: UInt64) -> [UInt8] { varint(zigzag(Int64(distance)) << 1 | kind) }
 
   private static func literal(_ word: UInt64) -> [UInt8] {

@@ -48,7 +48,7 @@ struct MetricsListenerTests {
   }
 
   @Test(
-    "other paths and methods get no metrics, and malformed requests only an error",
+    "requests for other paths or methods get no metrics, and malformed requests get an error",
     arguments: [
       ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 404 "),
       ("POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx", "HTTP/1.1 405 "),
@@ -61,7 +61,7 @@ struct MetricsListenerTests {
     }
   }
 
-  @Test("a request that is longer than a scraper's request ends the connection without an answer")
+  @Test("a request above the size limit ends the connection without an answer")
   func long() async throws {
     try await withListener { port, _ in
       let header = "X: " + String(repeating: "x", count: MetricsScrapes.requestLimitBytes)
@@ -75,8 +75,8 @@ struct MetricsListenerTests {
     try await withListener { port, _ in
       var open: [Descriptor] = []
       for _ in 0..<MetricsScrapes.connectionLimit { open.append(try TestScraper.connect(port)) }
-      // An event loop of crashd counts the open connections. Until it has counted all of them, crashd still answers
-      // further connections.
+      // crashd counts open connections on an event loop. It still answers further connections until this loop has
+      // counted all of them.
       var answer = "not refused yet"
       while !answer.isEmpty { answer = try TestScraper.answer(port, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n") }
       open.removeAll()
@@ -96,7 +96,7 @@ struct MetricsListenerTests {
     }
   }
 
-  @Test("an address that is in use is served as soon as it is free")
+  @Test("if the address of the metrics listener is in use, crashd binds it as soon as it is free")
   func retry() async throws {
     let other = Mutex<(descriptor: Descriptor, port: UInt16)?>(try TestScraper.listen())
     let port = try #require(other.withLock { $0?.port })
@@ -117,7 +117,7 @@ struct MetricsListenerTests {
     let now_s = Atomic<UInt64>(1)
   }
 
-  @Test("scrapes share one text while it is produced, however long that takes, and for a second afterwards")
+  @Test("scrapes share one metrics text during its production and for a second afterwards")
   func slow() async {
     let counts = Counts()
     let (gate, open) = AsyncStream<Void>.makeStream()

@@ -42,7 +42,7 @@ struct MetricsTests {
     var metrics = OpenMetrics()
     metrics.add("m", .gauge, "h", by: "l", [value: 1])
     let sample = metrics.text.unicodeScalars.drop { $0 != "{" }
-    // The comparison is by scalars, because strings that Swift treats as equal may have different scalars.
+    // The strings are compared by their scalars, because Swift treats some strings with different scalars as equal.
     #expect(sample.elementsEqual("{l=\"\(escaped)\"} 1\n".unicodeScalars))
   }
 
@@ -79,7 +79,7 @@ struct MetricsTests {
     }
   }
 
-  @Test("crashes, last crashes and incidents have a sample by program, with escaped labels")
+  @Test("the metrics have crashes, last crashes and incidents by program, with escaped labels")
   func programs() {
     var metrics = OpenMetrics()
     CrashdInterface.add(
@@ -107,7 +107,7 @@ struct MetricsTests {
       ])
   }
 
-  @Test("a user's metrics have the user's crashes and groups and the version; the metrics of all users have everything")
+  @Test("the metrics for one user have its crashes and groups, and the version; root's metrics have everything")
   func users() async throws {
     try await TestDaemon.run(configure: { $0.commit = "0123abcd" }) { daemon in
       var report = try CrashReport.sample(id: "aa")
@@ -176,7 +176,7 @@ struct MetricsTests {
     }
   }
 
-  @Test("cross-checks and debug information are counted if there were any; the waiting jobs are a gauge")
+  @Test("the metrics have counters of cross-checks and fetches if there were any, and a gauge of waiting jobs")
   func helpers() {
     var metrics = OpenMetrics()
     CrashdInterface.addHelpers(to: &metrics, unwindings: [:], fetches: [:])
@@ -197,7 +197,7 @@ struct MetricsTests {
     (try? String(decoding: Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)) ?? ""
   }
 
-  @Test("a user that attaches too often is refused for a while; root and other users are not affected")
+  @Test("the processes of a user that attaches too often are refused for a while, but not those of root and others")
   func rate() {
     var rate = AttachRate(perMinute: 60)
     let second: UInt64 = 1_000_000_000

@@ -23,7 +23,7 @@ struct RequestTotalsTests {
 
   private let none = RingContents.RequestCounts()
 
-  /// Attaches and ends a process of a user with its own account.
+  /// Attaches and ends a process of a user that has its own account.
   private func run(_ totals: inout RequestTotals, _ counts: RequestTotals.Counts, _ key: RequestTotals.Key) throws {
     let attached = totals.attach(key, of: key.uid, before: none)
     let member = try #require(attached)
@@ -31,7 +31,7 @@ struct RequestTotalsTests {
     totals.end(member, counts)
   }
 
-  @Test("the counts of a ring are limited, and only an ended process has lost requests")
+  @Test("request counts in a ring are limited before they are used, and only an ended process has lost requests")
   func ring() {
     var ring = RingContents.RequestCounts()
     (ring.begun, ring.finished, ring.failed) = (.max, 3, 2)
@@ -41,7 +41,7 @@ struct RequestTotalsTests {
     #expect(RequestTotals.Counts(ring, nil, hasEnded: true).lost == 4)
   }
 
-  @Test("contained traps are counted at once, and a drain when its process has ended, by what ended it")
+  @Test("contained traps are counted at once; a drain is counted at the end of its process, by how the drain ended")
   func containment() {
     let ring = RingContents.RequestCounts()
     var containment = RingContents.Containment(mode: .contain, contained: .max, drain: .init(begin_ns: 1))
@@ -80,7 +80,7 @@ struct RequestTotalsTests {
     #expect(RequestTotals.Counts(before, containment, since: later, hasEnded: false) == self.counts(0))
   }
 
-  @Test("the requests of ended and attached processes of one build are added")
+  @Test("the request counts of a build include its ended and its attached processes")
   func sums() throws {
     var totals = RequestTotals()
     try run(&totals, counts(5, finished: 4, lost: 1), try key("aa"))
@@ -91,7 +91,7 @@ struct RequestTotalsTests {
     #expect(sums[0].counts == counts(10, finished: 6, lost: 1) && sums[1].counts == counts(1))
   }
 
-  @Test("a user's oldest builds are merged into other, whose sum never decreases, and other users' builds stay")
+  @Test("counts of a user's oldest builds move to the label other, whose sum never decreases; other users keep theirs")
   func limit() throws {
     var totals = RequestTotals()
     try run(&totals, counts(7), try key("aa", uid: 1))
@@ -123,11 +123,11 @@ struct RequestTotalsTests {
       sums.first { $0.key.build == "other" }?.counts
     }
     #expect(before.count == RequestTotals.buildsPerUser + 1 && other(before) == counts(3))
-    // The end of a process leaves its counts under the same label.
+    // When the process ends, its counts stay under the same label.
     for member in members { totals.end(member, counts(1)) }
     let after = totals.sums(with: [])
     #expect(after.map(\.key) == before.map(\.key) && after.map(\.counts) == before.map(\.counts))
-    // A build without attached processes makes room for a new build.
+    // The entry of a build without attached processes is reused for a new build.
     let new = totals.attach(try key("new"), of: 1_000, before: none)
     #expect(new?.key.build == "new")
     #expect(other(totals.sums(with: [])) == counts(4))

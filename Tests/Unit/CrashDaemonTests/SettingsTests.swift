@@ -62,7 +62,7 @@ struct SettingsTests {
   }
 
   @Test(
-    "settings may be JSON, and a file may be empty",
+    "a settings file may be JSON, and may be empty",
     arguments: ["{\"retention\": {\"age\": \"14d\"}}", "# nothing", ""])
   func json(text: String) throws {
     let settings = try read(text)
@@ -166,14 +166,14 @@ struct SettingsTests {
     #expect(error?.description == wrong.error)
   }
 
-  @Test("a key that occurs twice in a file is an error")
+  @Test("a key that occurs twice in a settings file is an error")
   func twice() {
     let error = #expect(throws: SettingsError.self) { try read("retention:\n  age: 1d\n  age: 2d") }
     #expect(error?.reason.contains("'age' is set twice") == true)
   }
 
   @Test(
-    "malformed YAML is an error with its position",
+    "malformed YAML in a settings file is an error with its position",
     arguments: [
       "retention:\n  age: 'x", "a: b: c", "\t- x", "a: *b", "a: \u{0}", "? [a]\n: b",
     ])
@@ -188,7 +188,7 @@ struct SettingsTests {
     #expect(throws: SettingsError.self) { try read(String(repeating: text, count: 100_000)) }
   }
 
-  @Test("YAML aliases are refused before they are expanded")
+  @Test("YAML aliases in a settings file are refused before they are expanded")
   func aliases() {
     let bomb = (1..<100).map { "a\($0): &a\($0) [*a\($0 - 1), *a\($0 - 1)]" }
     let error = #expect(throws: SettingsError.self) {
@@ -199,7 +199,7 @@ struct SettingsTests {
     #expect(throws: Never.self) { try read("# a & b\nstate-directory: '/x&y*z/&*'") }
   }
 
-  @Test("the environment takes precedence over the file, and the command line over both; unknown keys are errors")
+  @Test("environment variables take precedence over the file, and options over both; unknown keys are errors")
   func order() throws {
     var reader = SettingsReader()
     try reader.read(yaml: "retention:\n  age: 1d\n  bytes: 1MiB\n  reports-per-group: 1", at: "x")
@@ -217,7 +217,9 @@ struct SettingsTests {
     #expect(error?.description == "--set retention.age: it takes KEY=VALUE")
   }
 
-  @Test("an error about an unreadable file has its path", arguments: ["/nowhere/crashd.yaml", "/dev/zero", "/tmp"])
+  @Test(
+    "the error for an unreadable settings file has its path",
+    arguments: ["/nowhere/crashd.yaml", "/dev/zero", "/tmp"])
   func unreadable(path: String) {
     var reader = SettingsReader()
     let error = #expect(throws: SettingsError.self) { try reader.read(file: path) }
@@ -267,7 +269,7 @@ struct SettingsTests {
     #expect(SettingsReader.text(again) == text)
   }
 
-  @Test("servers are set by file, environment and options; the later source takes precedence")
+  @Test("the list of servers can come from file, environment or options; the last of these takes precedence")
   func servers() throws {
     var reader = SettingsReader()
     try reader.read(yaml: "debuginfod-urls: [https://file.example.org]\nautomatic-protection: true", at: "x")
@@ -291,7 +293,7 @@ struct SettingsTests {
     #expect(error?.reason.hasPrefix(takes) == true)
   }
 
-  @Test("collectors can be set in files only; the errors for options and variables state that")
+  @Test("collectors can be set in a file only; an option or variable for them is an error that states this")
   func onlyInFiles() {
     var reader = SettingsReader()
     var error = #expect(throws: SettingsError.self) { try reader.read(argument: "forward=/run/a.sock") }
@@ -301,7 +303,7 @@ struct SettingsTests {
     #expect(error?.place == "CRASHD_FORWARD" && error?.reason.contains("only a settings file") == true)
   }
 
-  @Test("the sample file has every key with its default value")
+  @Test("the sample settings file has every key with its default value")
   func sample() throws {
     let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     let path = here.appendingPathComponent("../../../systemd/crashd.yaml").path

@@ -12,7 +12,7 @@ import Testing
 @Suite("Support")
 struct SupportTests {
   @Test(
-    "SHA-256 gives the digests of FIPS 180-4",
+    "SHA-256 computes the digests of the examples in FIPS 180-4",
     arguments: [
       ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
       ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
@@ -26,14 +26,14 @@ struct SupportTests {
   }
 
   @Test(
-    "an RFC 3339 time is parsed, whatever its offset",
+    "an RFC 3339 time with any UTC offset is parsed",
     arguments: [
       ("1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z"),
       ("2026-11-21T08:10:00.25Z", "2026-11-21T08:10:00.250000Z"),
       ("2026-11-21T09:10:00+01:00", "2026-11-21T08:10:00.000000Z"),
       ("2024-02-29 23:59:59.1234567891z", "2024-02-29T23:59:59.123456Z"),
       ("2026-01-01T00:00:00-00:30", "2026-01-01T00:30:00.000000Z"),
-      // A time beyond the range of 64 bits of nanoseconds becomes the latest time of this range.
+      // A time beyond the range of a 64-bit count of nanoseconds becomes the latest time of this range.
       ("2554-07-21T23:34:33Z", "2554-07-21T23:34:33.000000Z"),
       ("2554-07-21T23:34:34Z", "2554-07-21T23:34:33.709551Z"),
       ("9999-12-31T23:59:60.999999999-23:59", "2554-07-21T23:34:33.709551Z"),
@@ -43,7 +43,7 @@ struct SupportTests {
   }
 
   @Test(
-    "a malformed time is refused",
+    "a malformed RFC 3339 time is refused",
     arguments: [
       "", "now", "2026-11-21", "2026-13-01T00:00:00Z", "2026-11-21T25:00:00Z", "2026-11-21T08:10:00",
       "1969-12-31T23:59:59Z",
@@ -67,7 +67,7 @@ struct SupportTests {
       ])
   }
 
-  @Test("the ledger keeps the refusals of a bounded number of users")
+  @Test("the ledger of refusals keeps entries for a bounded number of users")
   func ledgerLimit() {
     var limits = Limits()
     limits.rememberedRefusals = 2
@@ -78,7 +78,7 @@ struct SupportTests {
     #expect(log.lines.count == 2)
   }
 
-  @Test("a ring is read back unchanged from its excerpt, which omits empty parts")
+  @Test("a ring is unpacked unchanged from its excerpt, which omits empty parts")
   func excerpt() throws {
     var ring = TestRing()
     ring.addImage(0)
@@ -106,7 +106,7 @@ struct SupportTests {
     #expect(unpacked[..<header] == ring.bytes[..<header])
   }
 
-  @Test("an excerpt has the running and the trapped requests, and no request that has ended otherwise")
+  @Test("the excerpt of a ring has the running and the trapped requests, but no other ended request")
   func excerptOfRequests() throws {
     var ring = TestRing()
     ring.addCrash()
@@ -123,7 +123,7 @@ struct SupportTests {
     #expect(unpacked == ring.bytes)
   }
 
-  @Test("an excerpt of version 5 unpacks to a ring of its size")
+  @Test("the excerpt of a ring of version 5 unpacks to a ring of the size of version 5")
   func earlierExcerpt() throws {
     let ring = Array(TestRing().bytes.prefix(Int(CS_RING_EARLIER_BYTES)))
     #expect(RingExcerpt.unpack(RingExcerpt.pack(ring)) == ring)
@@ -132,7 +132,7 @@ struct SupportTests {
     #expect(RingExcerpt.unpack(other) == nil)
   }
 
-  @Test("malformed bytes are not an excerpt")
+  @Test("malformed bytes are not unpacked as an excerpt")
   func badExcerpt() {
     let good = RingExcerpt.pack(TestRing().bytes)
     #expect(RingExcerpt.unpack([]) == nil)
@@ -144,7 +144,7 @@ struct SupportTests {
   }
 
   @Test(
-    "the unit is the innermost service of the control group",
+    "the unit of a process is the innermost service in its control group's path",
     arguments: [
       ("0::/system.slice/shop.service\n", "shop.service"),
       ("0::/user.slice/user-1000.slice/user@1000.service/app.slice/shop.service\n", "shop.service"),
@@ -156,7 +156,8 @@ struct SupportTests {
   }
 
   @Test(
-    "a process outside services has no unit", arguments: ["", "0::/\n", "0::/user.slice/session-1.scope\n", "x"])
+    "a process outside of systemd services has no unit",
+    arguments: ["", "0::/\n", "0::/user.slice/session-1.scope\n", "x"])
   func noUnit(cgroup: String) {
     #expect(ProcessUnit.parse(cgroup) == nil)
   }
@@ -164,7 +165,7 @@ struct SupportTests {
 
 @Suite("The start of crashd")
 struct StartTests {
-  @Test("systemd's directories take precedence over root's, and root's over the user's")
+  @Test("crashd uses the directories that systemd passes, else root's directories, else the user's")
   func directories() {
     let systemd = ["RUNTIME_DIRECTORY": "/run/x:/run/y", "STATE_DIRECTORY": "/var/lib/x"]
     #expect(Directories.standard(environment: systemd, user: 7) == Directories(runtime: "/run/x", state: "/var/lib/x"))
@@ -198,7 +199,7 @@ struct StartTests {
   }
 
   @Test(
-    "a start waits for a lock that a killed crashd's child soon releases, and fails at a permanent one")
+    "crashd waits at its start for a lock that a child of a killed crashd holds, but not forever")
   func lockLeftBehind() throws {
     let path = "\(try TestDirectory().path)-lock"
     defer { unsafe unlink(path) }
@@ -242,7 +243,7 @@ struct StartTests {
     }
   }
 
-  @Test("a start with another program's database fails and names the file")
+  @Test("crashd does not start with another program's database, and its error names the file")
   func foreignStore() throws {
     let directory = try TestDirectory()
     let error = #expect(throws: DaemonError.self) {
@@ -279,7 +280,7 @@ struct StartTests {
     }
   }
 
-  @Test("a stop stores the records that attached processes have written")
+  @Test("when crashd stops, it stores the records that attached processes have written")
   func stop() async throws {
     let directory = try TestDirectory()
     var ring = TestRing()

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("systemd's watchdog")
 struct WatchdogTests {
-  @Test("the heartbeats report progress only if each loop has moved since the last report")
+  @Test("the watchdog reports progress only if each loop has beaten since the last report")
   func book() {
     let (one, two) = (Heartbeat("one"), Heartbeat("two"))
     var book = HeartbeatBook([one, two])
@@ -28,7 +28,7 @@ struct WatchdogTests {
     #expect(book.late == ["one", "two"])
   }
 
-  @Test("the watchdog expects no heartbeat of a resting loop until it beats again")
+  @Test("the watchdog expects no heartbeat of a resting loop until that loop beats again")
   func rest() {
     let heartbeat = Heartbeat("one")
     heartbeat.rest()
@@ -45,7 +45,7 @@ struct WatchdogTests {
     #expect(look())
   }
 
-  @Test("a loop is asked for a heartbeat only once, until it beats")
+  @Test("the watchdog requests a heartbeat from a loop only once until the loop beats")
   func asked() {
     let heartbeat = Heartbeat("one")
     var count = 0
@@ -61,14 +61,14 @@ struct WatchdogTests {
     let pid: Int32 = 4711
     let read = { (environment: [String: String]) in Watchdog.Request(environment: environment, pid: pid) }
     #expect(read(["WATCHDOG_USEC": "120000000"])?.period_ms == 30_000)
-    // After a late loop, the watchdog checks in these shorter steps. A heartbeat shortly before the deadline therefore
+    // If a loop is late, the watchdog checks it in these shorter steps, so that a heartbeat shortly before the deadline
     // still reaches systemd in time.
     #expect(read(["WATCHDOG_USEC": "120000000"])?.lateStep_ms == 3_750)
     #expect(read(["WATCHDOG_USEC": "120000000", "WATCHDOG_PID": "4711"])?.limit_us == 120_000_000)
     #expect(read(["WATCHDOG_USEC": "1"])?.period_ms == 1)
     #expect(read(["WATCHDOG_USEC": "\(UInt64.max - 1)"])?.period_ms == Int32.max)
     for environment in [
-      // These values request no watchdog of this process. `UInt64.max` is USEC_INFINITY.
+      // With these values, systemd requests no watchdog messages from this process. `UInt64.max` is USEC_INFINITY.
       [:], ["WATCHDOG_USEC": "0"], ["WATCHDOG_USEC": "\(UInt64.max)"], ["WATCHDOG_USEC": "-5"], ["WATCHDOG_USEC": "x"],
       ["WATCHDOG_PID": "4711"],
       ["WATCHDOG_USEC": "5", "WATCHDOG_PID": "4712"], ["WATCHDOG_USEC": "5", "WATCHDOG_PID": ""],
@@ -223,7 +223,7 @@ struct WatchdogTests {
     withExtendedLifetime((directory, clients, stream)) {}
   }
 
-  @Test("each loop of an idle crashd beats when the watchdog asks")
+  @Test("each loop of an idle crashd beats when the watchdog requests a heartbeat")
   func idle() async throws {
     let directory = try TestDirectory()
     let systemd = try NotifySocket(in: directory)

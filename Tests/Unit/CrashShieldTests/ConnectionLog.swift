@@ -15,7 +15,7 @@ final class ConnectionLog: Sendable {
 
   /// Waits for the first change.
   ///
-  /// Returns nil if there was no change in five minutes, which happens only in a failing test.
+  /// Returns nil after five minutes without a change. Only a failing test reaches this limit.
   func first() -> Shield.Connection? {
     guard arrival.wait(timeout: .now() + .seconds(300)) == .success else { return nil }
     return changes.withLock { $0.first }

@@ -67,8 +67,7 @@ struct IncidentStreamTests {
       meetFaults(1..<2)
       #expect(await iterator.next()?.count == 1)
       meetFaults(1..<2, times: 8)
-      // The arrival of this incident shows that the batch with the first incident's nine occurrences has been
-      // delivered.
+      // When this incident arrives, the batch with the nine occurrences of the first incident has been delivered.
       meetFaults(2..<3)
       #expect(await iterator.next()?.line == 2)
       meetFaults(1..<2)
@@ -79,19 +78,20 @@ struct IncidentStreamTests {
     }
   }
 
-  @Test("a reader that stops reading loses the oldest incidents, which are counted, and delays no other reader")
+  @Test("if a reader stops reading, its oldest incidents are dropped and counted, and other readers are not delayed")
   func slowReader() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       start()
       let sites: Range<UInt> = 1..<101
       let slow = Shield.incidents.makeAsyncIterator()
       var fast = Shield.incidents.makeAsyncIterator()
-      // The counts of the 100 incidents reach four powers of ten. At each of them, all 100 incidents are sent.
+      // The counts of the 100 incidents reach 1, 10, 100 and 1,000. At each of these counts, all 100 incidents are
+      // sent.
       for times in [1, 9, 90, 900] {
         meetFaults(sites, times: times)
         for _ in sites { _ = await fast.next() }
       }
-      // The slow reader may get the last batch after the fast reader.
+      // Waits, because the last batch may reach the slow reader after the fast reader.
       let dropped = 4 * sites.count - IncidentReader.bufferLimit
       while Shield.incidents.droppedCount < dropped { await Task.yield() }
       #expect(Shield.incidents.droppedCount == dropped)
@@ -100,7 +100,7 @@ struct IncidentStreamTests {
     }
   }
 
-  @Test("a canceled iteration ends, and another iteration continues")
+  @Test("a canceled iteration of Shield.incidents ends, and another iteration continues")
   func cancelled() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       start()

@@ -15,7 +15,7 @@ struct InheritedSocketTests {
     #expect(sockets.map(\.name) == ["http", "unknown", "admin"])
   }
 
-  @Test("a socket without a name is called unknown")
+  @Test("a passed socket without a name has the name unknown")
   func noNames() {
     #expect(InheritedSocket.parse(pid: "42", count: "1", names: nil, own: 42).map(\.name) == ["unknown"])
   }
@@ -26,7 +26,7 @@ struct InheritedSocketTests {
     #expect(InheritedSocket.parse(pid: nil, count: "1", names: nil, own: 42).isEmpty)
   }
 
-  @Test("an invalid number of sockets passes no socket", arguments: [nil, "", "0", "-1", "x", "1025", "99999999999"])
+  @Test("with an invalid LISTEN_FDS, no socket is passed", arguments: [nil, "", "0", "-1", "x", "1025", "99999999999"])
   func invalidCount(_ count: String?) {
     #expect(InheritedSocket.parse(pid: "42", count: count, names: nil, own: 42).isEmpty)
   }
@@ -59,7 +59,7 @@ struct InheritedSocketTests {
   }
 
   @Test(
-    "a program whose user or group is not its caller's gets no sockets", .enabled(if: geteuid() == 0),
+    "a set-user-ID or set-group-ID program gets no sockets", .enabled(if: geteuid() == 0),
     arguments: [true, false])
   func setUserID(_ isGroup: Bool) async {
     await #expect(processExitsWith: .exitCode(right)) { [isGroup] in

@@ -32,7 +32,7 @@ struct LastCrashTests {
     }
   }
 
-  @Test("a program without an earlier crash receives that answer from crashd, and does not wait longer")
+  @Test("if crashd answers that the program has not crashed before, the program stops waiting")
   func none() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -81,7 +81,7 @@ struct LastCrashTests {
     }
   }
 
-  @Test("control characters are replaced, and invalid UTF-8 is repaired")
+  @Test("control characters and invalid UTF-8 in a message about the last crash are replaced")
   func hostileText() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -95,7 +95,7 @@ struct LastCrashTests {
     }
   }
 
-  @Test("a limit beyond the range of the clock does not trap; with a negative limit there is no wait")
+  @Test("a time limit beyond the range of the clock does not trap; a negative limit causes no wait")
   func limits() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -117,7 +117,7 @@ struct LastCrashTests {
     }
   }
 
-  @Test("without a start, or without a message of crashd in time, there is no last crash")
+  @Test("lastCrash is nil if the shield has not started, or if crashd sends no message before the limit")
   func unknown() async {
     await #expect(processExitsWith: .exitCode(right)) {
       check(await Shield.lastCrash(within: .seconds(600)) == nil)

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import Testing
 
-// dlsym() with the default handle (nil) searches all loaded libraries. It returns nil if the name does not exist.
+// dlsym() with the default handle (nil) searches all loaded libraries. dlsym() returns nil if the name does not exist.
 private let isUnderThreadSanitizer = unsafe dlsym(nil, "__tsan_init") != nil
 
 /// Tests the start of the shield, its tags and its breadcrumbs.
@@ -37,7 +37,9 @@ struct ShieldTests {
   }
 
   // ThreadSanitizer installs its own handlers in front of all others, including the shield's.
-  @Test("the status has the connection with its reason, and replaced handlers", .enabled(if: !isUnderThreadSanitizer))
+  @Test(
+    "Shield.status has the connection with its reason, and the replaced handlers",
+    .enabled(if: !isUnderThreadSanitizer))
   func status() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       let before = Shield.status
@@ -57,7 +59,7 @@ struct ShieldTests {
     }
   }
 
-  @Test("a second start throws, and the first start stays in effect")
+  @Test("a second start throws an error, and the shield continues with the configuration of the first start")
   func startedTwice() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       try Shield.startOrThrow(Shield.Configuration(socket: "/dev/null/attach"))
@@ -94,7 +96,7 @@ struct ShieldTests {
     }
   }
 
-  @Test("CRASHSHIELD_DISABLE takes precedence: the call of start returns and the shield is not started")
+  @Test("with CRASHSHIELD_DISABLE=1 the program's call of start returns without starting the shield")
   func disabled() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       // No other thread runs in this process yet. The environment can therefore be changed.
@@ -128,7 +130,7 @@ struct ShieldTests {
     }
   }
 
-  @Test("breadcrumbs of any text and from many threads at once are recorded without harm")
+  @Test("breadcrumbs with any text, from many threads at once, do not crash the process")
   func breadcrumbs() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       try Shield.startOrThrow(Shield.Configuration(socket: "/dev/null/attach"))
@@ -160,7 +162,7 @@ struct ShieldTests {
     #expect(!Shield.isStarted)
   }
 
-  @Test("start errors state what failed, on what, and why")
+  @Test("errors of the start state what failed, on which object, and why")
   func descriptions() {
     #expect("\(Shield.StartError.alreadyStarted)" == "cannot start the crash shield: it is started already")
     #expect(

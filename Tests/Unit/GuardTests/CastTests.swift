@@ -39,7 +39,7 @@ struct CastTests {
     }
   }
 
-  @Test("each kind of argument selects its overload of Shield.cast")
+  @Test("Swift selects the overload of Shield.cast by the type of the argument")
   func arguments() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let table: [String: Any] = ["a": 1]

@@ -8,18 +8,18 @@ struct CompileTests {
   ///
   /// The compiler accepts the declarations in `common`, which precede each line.
   private static let refused: [(line: String, error: String)] = [
-    // T29: a transition queue belongs to the main actor.
+    // T29: a transition queue is isolated to the main actor.
     ("nonisolated func fromElsewhere(_ queue: TransitionQueue<Window>) { queue.push(Page()) }", "main actor"),
     ("func fromTask(_ queue: TransitionQueue<Window>) { Task.detached { queue.pop() } }", "main actor"),
     // Comparing indices of these collections can trap. There is therefore no guard for these collections.
     ("func ofDictionary(_ items: [String: Int]) { _ = items[shielded: items.startIndex] }", "subscript"),
     ("func ofSet(_ items: Set<String>) { _ = items[shielded: items.startIndex] }", "subscript"),
-    // The iOS shields skip nil at run time; here the compiler refuses it.
+    // iOS crash-protection libraries skip nil at run time. In Swift, the compiler refuses nil.
     ("func intoCache(_ cache: NSCache<NSString, NSString>) { cache.setObject(nil, forKey: \"key\") }", "nil"),
     ("func intoSet(_ items: NSMutableSet) { items.add(nil) }", "nil"),
     ("func asPrefix(_ text: String) { _ = text.hasPrefix(nil) }", "nil"),
     ("func asKey(_ defaults: UserDefaults) { _ = defaults.object(forKey: nil) }", "nil"),
-    // The receiver does not have the method that is called, or the property of the key path.
+    // The type has no method or property with this name.
     ("func message(_ page: Page) { page.doesNotExist(1, 100) }", "no member"),
     ("func path(_ registry: ObserverRegistry<Page>) { registry.notify(\\.nothing, 1) }", "no member"),
   ]
@@ -35,7 +35,7 @@ struct CompileTests {
     func ofArray(_ items: [Int]) { _ = items[shielded: items.startIndex] }
     """
 
-  @Test("unsupported uses of guards do not compile, line by line, and supported ones do")
+  @Test("each unsupported use of a guard fails to compile with its stated error, and supported uses compile")
   func refused() throws {
     let first = Self.common.split(separator: "\n").count + 1
     let found = try errors(of: ([Self.common] + Self.refused.map(\.line)).joined(separator: "\n"))
@@ -74,7 +74,7 @@ struct CompileTests {
     process.waitUntilExit()
     let lines = try String(contentsOf: output, encoding: .utf8).split(separator: "\n")
     let errors = lines.filter { $0.contains("error:") }.map(String.init)
-    // A compiler that was killed, or that printed nothing, is treated as no result.
+    // Fails if the compiler was killed, or if it failed without an error message.
     try #require(process.terminationReason == .exit && (process.terminationStatus == 0) == errors.isEmpty)
     return errors
   }

@@ -51,7 +51,7 @@ struct CountTests {
       }
       while runs.count < 1000 { await Task.yield() }
       let elsewhere = Shield.guardIncidents.filter { $0.reason.contains("on another thread") }
-      // On a machine that stalls, an incident of a late main queue has the same call site.
+      // If the machine stalls, there is also an incident about a late main queue, with the same call site.
       guard elsewhere.map(\.count) == [1000], Shield.guardIncidents.allSatisfy({ $0.line == 7 }) else {
         complain("\(Shield.guardIncidents)")
       }
@@ -59,7 +59,7 @@ struct CountTests {
     }
   }
 
-  @Test("an incident of a late main queue has the caller's source location")
+  @Test("the incident about a late main queue has the source location of the caller")
   func late() async {
     await #expect(processExitsWith: .exitCode(right)) {
       await MainActor.run {
@@ -80,7 +80,7 @@ struct CountTests {
     }
   }
 
-  @Test("a hundred timers on four threads with deallocated targets are counted once each")
+  @Test("a hundred timers with deallocated targets, created on four threads, are counted once each")
   func timers() async {
     await #expect(processExitsWith: .exitCode(right)) {
       // One thread at a time changes the array until all timers exist. A Mutex would not help, because ThreadSanitizer

@@ -103,7 +103,7 @@ struct GuardTableTests {
         exit(documented)
       }
       Shield.setMode(mode)
-      // Only the first fault of a call site is used, because the table has each fault once.
+      // Prints only the first fault of a call site, because the table lists each fault once.
       Shield.onIncident { if $0.count == 1 { tell($0.mode == mode ? "[record]" : "[mode]") } }
       guard await scene.guarded() else { complain("another value") }
       exit(documented)

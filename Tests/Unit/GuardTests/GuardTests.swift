@@ -14,7 +14,7 @@ struct GuardTests {
   static let ending = numbers.filter { GuardCase.all[$0].signal != nil }
   static let trapping = ending.filter { GuardCase.all[$0].isPerformed }
 
-  @Test("an unguarded fault ends the process by the expected signal", arguments: ending)
+  @Test("each fault ends the process by its expected signal without a guard", arguments: ending)
   func plain(number: Int) async {
     await #expect(processExitsWith: GuardCase.all[number].end, "\(GuardCase.all[number].name)") { [number] in
       beginCrash()
@@ -36,7 +36,7 @@ struct GuardTests {
   }
 
   @Test(
-    "observe: a guarded fault leaves one record with its call site, then ends by the unguarded signal",
+    "observe: a guarded fault leaves one record with its call site, then ends the process by the unguarded signal",
     arguments: trapping)
   func observe(number: Int) async throws {
     let result = await #expect(
@@ -74,7 +74,8 @@ struct GuardTests {
   func harmless(number: Int) async {
     await #expect(processExitsWith: .exitCode(right), "\(GuardCase.all[number].name)") { [number] in
       let this = GuardCase.all[number]
-      // Memory faults are excluded, because in the modes off and observe the guard reads the memory outside the buffer.
+      // Memory faults are excluded, because in the modes off and observe their guard performs the read outside of the
+      // buffer.
       if this.kind != .memory {
         Shield.setMode(.off)
         guard this.guarded(), Shield.guardIncidents.isEmpty else { complain("off: \(Shield.guardIncidents)") }

@@ -6,7 +6,7 @@ import Synchronization
 import TestKit
 import Testing
 
-/// Tests work of actors on the actor's executor and elsewhere.
+/// Tests shieldedAssumeIsolated on the actor's executor, on other executors, and on threads without one.
 @Suite
 struct IsolationTests {
   @Test("shieldedAssumeIsolated runs at once on the actor's executor, without an incident")
@@ -19,7 +19,8 @@ struct IsolationTests {
     }
   }
 
-  @Test("shieldedAssumeIsolated on another actor or a thread gives nil, and does not run the work")
+  @Test(
+    "on another actor's executor or on a plain thread, shieldedAssumeIsolated returns nil and does not run the work")
   func elsewhere() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let counter = Counter()
@@ -70,7 +71,7 @@ struct IsolationTests {
     }
   }
 
-  @Test("the first isolation checks are correct on many threads at once")
+  @Test("the first isolation checks of a process are correct even on many threads at once")
   func race() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let counter = Counter()

@@ -7,7 +7,7 @@ import Testing
 /// Tests the values of JSON with the expected shape, and the records for JSON with another shape.
 @Suite
 struct JSONTests {
-  @Test("JSON of the expected shape gives its values, and nothing is recorded")
+  @Test("JSON of the expected shape returns its values, and leaves no record")
   func expected() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let json = try ShieldedJSON(
@@ -81,7 +81,7 @@ struct JSONTests {
     #expect(ShieldedJSON(Int?.some(3)).int() == 3)
   }
 
-  @Test("a text that is not JSON throws")
+  @Test("parsing a string that is not JSON throws an error")
   func noJSON() {
     #expect(throws: (any Error).self) { try ShieldedJSON(data: Data("{".utf8)) }
   }

@@ -9,10 +9,10 @@ import Testing
 /// Tests guard modes, incident records and the incident handler.
 @Suite
 struct ModeTests {
-  @Test("a fault of a handle has the kind that the ring records as a use-after-free incident")
+  @Test("ShieldKind.handle has the number that the ring uses for uses of handles to deallocated objects")
   func handleKind() { #expect(Int32(ShieldKind.handle.rawValue) == CS_GUARD_KIND_HANDLE) }
 
-  @Test("a million mode changes on four threads lose no record and cause no additional record")
+  @Test("during a million mode changes on four threads, each fault is recorded exactly once")
   func toggling() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let absorbed = Atomic<Int>(0)
@@ -21,7 +21,7 @@ struct ModeTests {
       for _ in 0..<2 {
         DispatchQueue.global().async(group: group) {
           while !isDone.load(ordering: .acquiring) {
-            // handleFault() runs no unguarded operation. The program therefore continues in every mode.
+            // This call only records the fault. The call performs no operation, so the program continues in every mode.
             if Shield.handleFault(.gate, at: ShieldSite(line: 1), { "one" }) {
               absorbed.add(1, ordering: .relaxed)
             }
@@ -115,7 +115,7 @@ struct ModeTests {
     }
   }
 
-  @Test("a full incident table counts the incidents that it drops")
+  @Test("when the table of guard incidents is full, further incidents are dropped and counted")
   func full() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let places = 3000
@@ -126,7 +126,7 @@ struct ModeTests {
     }
   }
 
-  @Test("long names and reasons are cut between characters")
+  @Test("long names and reasons in a guard incident are cut between characters")
   func long() async {
     await #expect(processExitsWith: .exitCode(right)) {
       Shield.recordFault(.gate, at: ShieldSite(line: 1)) { String(repeating: "é", count: 1000) }
@@ -151,7 +151,7 @@ struct ModeTests {
     }
   }
 
-  @Test("the environment does not override a mode that code has set")
+  @Test("a guard mode that code has set takes precedence over the environment")
   func code() async {
     await #expect(processExitsWith: .exitCode(right)) {
       unsafe setenv("CRASHSHIELD_GUARDS", "off", 1)
@@ -160,7 +160,7 @@ struct ModeTests {
     }
   }
 
-  @Test("every kind has its own number below 64, and a name")
+  @Test("every guard kind has its own number below 64, and a name")
   func kinds() {
     #expect(Set(ShieldKind.allCases.map(\.name)).count == ShieldKind.allCases.count)
     #expect(ShieldKind.allCases.allSatisfy { $0.rawValue > 0 && $0.rawValue < 64 })

@@ -4,7 +4,7 @@ import CrashShieldFoundation
 import Foundation
 import Testing
 
-/// Tests the counterparts of faults that other shields hook, if no other test of this package covers them.
+/// Tests guards for faults that iOS crash-protection libraries hook, if no other test covers these faults.
 ///
 /// docs/guards-suites.md maps these faults to the tests.
 ///

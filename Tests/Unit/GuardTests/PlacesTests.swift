@@ -61,7 +61,7 @@ struct PlacesTests {
   }
 
   @Test(
-    "the message of a check or an unreachable call is the record's reason, unless it contains values")
+    "the record's reason is the message of the check or the unreachable call, unless the message contains values")
   func words() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let isRight = Self.wordy()

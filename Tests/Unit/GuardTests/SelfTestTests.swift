@@ -28,7 +28,7 @@ struct SelfTestTests {
     }
   }
 
-  @Test("a self-test on the main actor includes the main actor's checks")
+  @Test("a self-test that runs on the main actor includes the checks that need it")
   @MainActor
   func mainActor() async {
     let results = await Shield.selfTest()
@@ -36,7 +36,7 @@ struct SelfTestTests {
     #expect(!results.contains(where: isFailure))
   }
 
-  @Test("every kind has a self-test result, and a skipped kind has a reason")
+  @Test("Shield.selfTest returns a result for every guard kind, and a reason for each skipped kind")
   func kinds() async {
     let results = await Shield.selfTest()
     #expect(Set(results.map(\.kind)) == Set(ShieldKind.allCases))
@@ -45,7 +45,7 @@ struct SelfTestTests {
     #expect(unasked.allSatisfy { if case .notAsked(let why) = $0.verdict { !why.isEmpty } else { false } })
   }
 
-  @Test("a guard with a wrong value, an error, or a missing, double or wrong record fails its self-test")
+  @Test("a self-test fails if the guard returns a wrong value, throws, or leaves a missing, double or wrong record")
   func failures() async {
     let checks = [
       ShieldCheck("another value", .gate) { line in

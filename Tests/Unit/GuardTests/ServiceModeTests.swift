@@ -10,7 +10,8 @@ import Testing
 @Suite
 struct ServiceModeTests {
   @Test(
-    "a second resumption ends the process as in Swift: in off without a record, in observe with one", arguments: 0..<3)
+    "resuming a continuation twice ends the process as in Swift: in off without a record, in observe with one",
+    arguments: 0..<3)
   func twice(number: Int) async throws {
     let result = await #expect(
       processExitsWith: .signal(trapSignal), observing: [\.standardOutputContent]
@@ -121,7 +122,7 @@ struct ServiceModeTests {
     }
   }
 
-  @Test("in observe and off the timer of a deallocated target continues, and off records nothing")
+  @Test("in observe and off, a timer with a deallocated target continues to tick, and off records nothing")
   func timer() async {
     await #expect(processExitsWith: .exitCode(right)) {
       Shield.setMode(.observe)

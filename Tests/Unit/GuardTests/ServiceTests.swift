@@ -8,7 +8,7 @@ import Testing
 /// Tests guards of background work: timers, observers, continuations and the main actor.
 @Suite
 struct ServiceTests {
-  @Test("a timer with a deallocated target ends itself, with one incident")
+  @Test("a timer whose target is deallocated cancels itself and records one incident")
   func timer() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let ticks = DispatchSemaphore(value: 0)
@@ -45,7 +45,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("a timer ticks on its actor")
+  @Test("a timer that belongs to an actor ticks on that actor's executor")
   func actorTimer() async {
     let counter = Counter()
     let timer = ShieldedTimer(every: .milliseconds(1), target: counter) { $0.count += 1 }
@@ -125,7 +125,7 @@ struct ServiceTests {
     #expect(seen.withLock { $0 } == [1, 2] && first.count == 1)
   }
 
-  @Test("a deallocated observer is removed from its registry")
+  @Test("a registry removes an observer that has been deallocated")
   func gone() {
     let registry = ObserverRegistry<Cart>()
     do {
@@ -137,7 +137,7 @@ struct ServiceTests {
     #expect(registry.count == 0)
   }
 
-  @Test("a second resumption is absorbed, and of two threads that resume at once exactly one is the first")
+  @Test("resuming a continuation twice is absorbed; if two threads resume it at once, exactly one succeeds")
   func continuation() async throws {
     let firsts = Atomic<Int>(0)
     for round in 0..<200 {
@@ -157,7 +157,8 @@ struct ServiceTests {
     }
   }
 
-  @Test("a lost continuation throws, with its source location")
+  @Test(
+    "a task whose continuation is never resumed gets an error, and the record has the source location")
   func lost() async {
     await #expect(processExitsWith: .exitCode(right)) {
       do {
@@ -192,7 +193,7 @@ struct ServiceTests {
       }
       thread.start()
       while order.numbers.count < 10 { await Task.yield() }
-      // On a machine that stalls, there is also an incident of a late main queue.
+      // If the machine stalls, there is also an incident about a late main queue.
       let elsewhere = Shield.guardIncidents.filter { $0.reason.contains("on another thread") }
       guard order.numbers == Array(0..<10), elsewhere.map(\.count) == [10] else {
         complain("\(Shield.guardIncidents)")
@@ -201,7 +202,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("an unknown message gives nil and leaves one record")
+  @Test("an unknown message returns nil and leaves one record")
   func messages() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let receiver = DynamicReceiver(
@@ -221,7 +222,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("unknown members of up to 64 names have their own incidents; further names share one")
+  @Test("calls of unknown members have one incident for each of the first 64 names; further names share one incident")
   func names() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let receiver = DynamicReceiver(Target(), methods: [:])
@@ -234,7 +235,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("a message of the wrong type converts its receiver between string and number, with a record")
+  @Test("a string message to a number, or the reverse, converts the receiver and leaves a record")
   func convertedMessages() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let texts: [String: (String, [Any?]) -> Any?] = ["shout": { text, _ in text + "!" }]

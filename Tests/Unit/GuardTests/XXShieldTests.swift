@@ -4,7 +4,7 @@ import CrashShieldFoundation
 import Foundation
 import Testing
 
-/// Tests the counterparts of XXShield's 18 tests and of the faults in its demo.
+/// Tests guards for the faults in the 18 tests and the demo of XXShield, an iOS crash-protection library.
 ///
 /// docs/guards-suites.md maps the faults to the tests.
 ///
@@ -43,20 +43,20 @@ struct XXShieldTests {
     #expect(incidents.map(\.kind) == [.missingValue] && incidents[0].reason.hasPrefix("2 nil"))
   }
 
-  @Test("NSMutableArray: nil is not added")
+  @Test("NSMutableArray: adding nil changes nothing")
   func addNil() {
     let array = NSMutableArray()
     let incidents = recorded { for object in [1, nil, 3] { array.shieldedAdd(object) } }
     #expect(array == [1, 3] && incidents.map(\.kind) == [.missingValue])
   }
 
-  @Test("NSMutableArray: the hundredth element of two is nil")
+  @Test("NSMutableArray: the hundredth element of an array with two elements is nil")
   func mutableOutside() {
     let incidents = recorded { #expect(NSMutableArray(array: [1, 3]).shieldedObject(at: 100) == nil) }
     #expect(incidents.map(\.kind) == [.foundationRange])
   }
 
-  @Test("NSMutableArray: removing the third element of two changes nothing")
+  @Test("NSMutableArray: removing the third element of an array with two elements changes nothing")
   func removeOutside() {
     var array = [1, 3]
     var removed: Int? = 0
@@ -64,7 +64,7 @@ struct XXShieldTests {
     #expect(removed == nil && array == [1, 3] && incidents.map(\.kind) == [.mutation])
   }
 
-  @Test("NSMutableArray: an insertion at index ten of two changes nothing")
+  @Test("NSMutableArray: an insertion at index ten of an array with two elements changes nothing")
   func insertOutside() {
     var array = [1, 3]
     var isInserted = true
@@ -72,7 +72,7 @@ struct XXShieldTests {
     #expect(!isInserted && array == [1, 3] && incidents.map(\.kind) == [.mutation])
   }
 
-  @Test("NSMutableArray: setting the hundredth element of two changes nothing")
+  @Test("NSMutableArray: setting the hundredth element of an array with two elements changes nothing")
   func setOutside() {
     var array = ["1", "3"]
     var isSet = true
@@ -86,7 +86,7 @@ struct XXShieldTests {
     let pairs: [(String?, String?)] = [("xx", nil), (nil, "xx")]
     let incidents = recorded { names.merge([String: String](shielded: pairs)) { $1 } }
     #expect(names == ["name": "zs"] && incidents.map(\.kind) == [.missingValue])
-    // This is Swift's own behavior, not a fault.
+    // Swift itself removes the key at an assignment of nil, so this is not a fault.
     #expect(recorded { names["name"] = nil }.isEmpty && names.isEmpty)
   }
 
@@ -108,7 +108,7 @@ struct XXShieldTests {
     #expect(incidents.map(\.kind) == [.null])
   }
 
-  @Test("NSNull in place of a dictionary gives an empty one")
+  @Test("NSNull in place of a dictionary gives an empty dictionary")
   func nullDictionary() {
     let incidents = recorded {
       let empty = Shield.cast(NSNull(), orDefault: [String: String].self)
@@ -117,7 +117,7 @@ struct XXShieldTests {
     #expect(incidents.map(\.kind) == [.null])
   }
 
-  @Test("an unknown message with arguments gives 0")
+  @Test("an unknown message with arguments returns 0")
   func unknownMessage() {
     let student = DynamicReceiver(Student(), methods: [:])
     let incidents = recorded { #expect(student.doesNotExist(nil, 100) as? Int ?? 0 == 0) }

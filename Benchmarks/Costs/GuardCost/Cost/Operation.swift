@@ -11,10 +11,10 @@ struct Operation: Sendable {
 
   /// The documented limit of the guarded form's cost.
   enum Promise: Equatable {
-    /// The guarded form takes at most 1.1 times the plain operation's time, and stays below the limit of
-    /// `instructions`.
+    /// The guarded form takes at most 1.1 times the plain operation's time. The limit of the case `instructions`
+    /// applies, too.
     case time
-    /// Only the limit of `instructions` applies. The time is measured and reported, but not limited.
+    /// Only the limit of the case `instructions` applies. The time is measured and reported, but not limited.
     case timed
     /// The guarded form executes at most three times the plain operation's instructions. Every guard that is
     /// specialized for its types stays below this limit.

@@ -33,7 +33,7 @@ func absorbed(_ turns: Int) -> Int {
   let numbers = opaque([1, 2, 3])
   let nowhere = opaque(-1)
   var best = Int.max
-  // Use many short rounds, because other processes interrupt long rounds.
+  // Many short rounds are used, because other processes would interrupt long rounds.
   for _ in 0..<400 {
     let start = now()
     for _ in 0..<turns { _ = opaque(numbers[shielded: nowhere]) }

@@ -1,6 +1,6 @@
 import Testing
 
-/// A row of the table of traps: what a trap must end in the mode `contain`.
+/// A row of docs/containment-table.md: a way to trap, and the work that this trap must end in the mode `contain`.
 struct ContainmentRow: Sendable, CustomTestStringConvertible {
   /// What a trap ends.
   enum Verdict: String {
@@ -17,7 +17,7 @@ struct ContainmentRow: Sendable, CustomTestStringConvertible {
   /// The description of the code that traps, for the table in the documentation.
   var trap: String
   var verdict: Verdict
-  /// The reason for a verdict other than `contain`, as reports name the reason.
+  /// The reason for a verdict other than `contain`, in the words of a report.
   var reason: String
   /// Whether half of the other requests need an object or a lock that the trapped request holds.
   var hasDependents = false
@@ -109,7 +109,7 @@ struct ContainmentRow: Sendable, CustomTestStringConvertible {
 }
 
 extension ContainmentRow {
-  /// The document with the table.
+  /// Formats docs/containment-table.md.
   static func table(requests: Int) -> String {
     let introduction = """
       # What a trap ends

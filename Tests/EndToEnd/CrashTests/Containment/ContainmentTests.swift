@@ -3,7 +3,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Runs each way to trap with containment and without, and compares the results with the table of the documentation.
+/// Runs each way to trap with and without containment, and compares the results with docs/containment-table.md.
 ///
 /// `make containment-table` writes the table.
 @Suite("Containment of requests")
@@ -12,7 +12,7 @@ struct ContainmentTests {
   private static let traps = 1
   private static let document = "docs/containment-table.md"
 
-  @Test("docs/containment-table.md has a line for each way to trap")
+  @Test("docs/containment-table.md equals the table that this test formats from its list of traps")
   func table() throws {
     let lines = ContainmentRow.table(requests: Self.requests)
     let path = try #require(#filePath.split(separator: "/Tests/").first) + "/" + Self.document
@@ -26,11 +26,12 @@ struct ContainmentTests {
   }
 
   @Test(
-    "a trap ends what the table says, with the status that it has without containment", arguments: ContainmentRow.all)
+    "a trap ends what docs/containment-table.md says; a process that ends has the same status as without containment",
+    arguments: ContainmentRow.all)
   func row(_ row: ContainmentRow) async throws {
     let without = try await HostRun.start(row.way, "off", environment: row.environment)
-    // The shield does not detect waits for some objects, such as semaphores. The stall ends the requests with these
-    // waits.
+    // The shield does not detect waits for some objects, such as semaphores. The option `--stall` ends the requests
+    // that wait for such an object.
     let with = try await HostRun.start(row.way, "contain", ["--stall", "1000"], environment: row.environment)
     #expect(without.end.hasPrefix("signal"), "\(without)")
     #expect(with.obstacle == 0, "\(with)")
@@ -70,11 +71,12 @@ struct ContainmentTests {
     expectReported(run, without: without)
   }
 
-  /// The crash has the same status and as complete a record as without containment.
+  /// Checks that the exit status and the record of the crash are the same as without containment.
   private func expectReported(_ run: HostRun, without: HostRun) {
     #expect(run.end == without.end && run.crashes == 1, "\(run) instead of \(without)")
     #expect(run.request == without.request && (run.frames ?? 0) > 0, "\(run) instead of \(without)")
-    // The message of a contained trap is stored without its newline.
+    // Only the presence of a message is compared, because the message of a contained trap is stored without its
+    // newline.
     #expect((run.message == 0) == (without.message == 0), "\(run) instead of \(without)")
   }
 }

@@ -3,7 +3,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests the end of drains.
+/// Tests which traps drain the process, when a drain ends, and what happens to other requests meanwhile.
 ///
 /// Further tests trap while the shield starts or while the process exits.
 @Suite("Drains of requests")
@@ -21,14 +21,14 @@ struct DrainTests {
     #expect(four.finishedIndependent == Self.requests, "\(four)")
   }
 
-  @Test("an instruction that traps again and again drains the process, although the budget is larger")
+  @Test("a trap of code whose earlier traps have used half of the budget drains the process")
   func repeated() async throws {
     let run = try await HostRun.start("index", "contain", ["--traps", "11", "--budget", "20"])
     #expect(run.end == Self.illegal && run.reason == "repeated" && run.contained == 10, "\(run)")
     #expect(run.badTrapped == 11 && run.finishedIndependent == Self.requests, "\(run)")
   }
 
-  @Test("without the pool, a trap drains the process, and all other requests finish")
+  @Test("with `pool: false`, a trap drains the process, and all other requests finish")
   func plain() async throws {
     let run = try await HostRun.start("index", "drain")
     #expect(run.end == Self.illegal && run.verdict == "drain" && run.reason == "budget", "\(run)")
@@ -38,7 +38,8 @@ struct DrainTests {
   }
 
   @Test(
-    "crashd reports a drain with the message, the frames and the request of the trap", arguments: ["drain", "contain"])
+    "the report of a trap that drained the process has the message, the frames and the request of the trap",
+    arguments: ["drain", "contain"])
   func report(mode: String) async throws {
     try await PrivateDaemon.run { daemon in
       // A trap on an actor drains the process in both modes.
@@ -52,16 +53,16 @@ struct DrainTests {
     }
   }
 
-  @Test("without the pool, a second trap ends the drain where no thread is left")
+  @Test("with `pool: false`, as many traps as processors end the drain, because no thread is left")
   func second() async throws {
     let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
     let run = try await HostRun.start("index", "drain", ["--traps", "\(processors)"])
-    // No thread is left to resume the callers, so none of them may get its error.
+    // No thread of the pool is left to resume the callers, so a caller may not get its error.
     #expect(run.end == Self.illegal && run.reason == "budget" && run.crashes == processors, "\(run)")
     #expect(run.drainEnd == "secondCrash", "\(run)")
   }
 
-  @Test("with the pool, all traps of a drain are answered, and all other requests finish")
+  @Test("with `pool: true`, the requests of all six traps are answered, and all other requests finish")
   func several() async throws {
     let run = try await HostRun.start("index", "drain-pool", ["--traps", "6"])
     #expect(run.end == Self.illegal && run.badTrapped == 6 && run.finishedIndependent == Self.requests, "\(run)")
@@ -69,11 +70,11 @@ struct DrainTests {
   }
 
   @Test(
-    "requests that wait for a lock of a trapped thread are answered, and the drain ends before the deadline",
+    "a drain ends before its deadline even if requests wait for a lock of the trapped thread",
     arguments: ["mutex", "posix-mutex", "lazy-global", "actor", "main-actor", "event-loop"],
     ["drain", "drain-pool", "contain"])
   func stall(way: String, mode: String) async throws {
-    // The deadline is far away, so only the waiting threads or the stall can end the drain.
+    // The deadline is an hour away, so only the waiting threads or the stall can end the drain earlier.
     let run = try await HostRun.start(way, mode, ["--stall", "500", "--grace", "3600000"])
     #expect(run.end == Self.illegal && run.crashes == 1, "\(run)")
     // If the shield detects the threads that wait for the lock, their requests are answered. No request is then in
@@ -94,7 +95,7 @@ struct DrainTests {
     #expect(run.end == Self.illegal && run.cutOff == 5, "\(run)")
   }
 
-  @Test("the drain ends at its deadline")
+  @Test("a drain ends at its deadline, even if requests are still running")
   func deadline() async throws {
     // `--stall 0` switches the stall rule off.
     let run = try await HostRun.start("actor", "contain", ["--stall", "0", "--grace", "500"])
@@ -102,21 +103,25 @@ struct DrainTests {
     #expect(run.finishedIndependent == Self.requests / 2 && run.endedDependent == Self.requests / 2, "\(run)")
   }
 
-  @Test("exit() in a drain does not hide the crash", arguments: ["drain", "drain-pool"])
+  @Test(
+    "if the program calls exit() during a drain, the process still ends by the signal of the trap",
+    arguments: ["drain", "drain-pool"])
   func exits(mode: String) async throws {
     let run = try await HostRun.start("index", mode, ["--exits", "1"])
     #expect(run.end == Self.illegal && run.crashes == 1, "\(run)")
     #expect(run.drainEnd == "exit" || run.drainEnd == "done", "\(run)")
   }
 
-  @Test("a trap in a forked child ends only the child")
+  @Test("a trap in a forked child ends only the child, not the parent")
   func child() async throws {
     let run = try await HostRun.start("forked-child", "contain")
     #expect(run.end == "exit 0" && run.childEnd == Int(trapSignal) && run.contained == 0, "\(run)")
     #expect(run.badReturned == 1 && run.finishedIndependent == Self.requests, "\(run)")
   }
 
-  @Test("a trap while the shield starts, or while the process exits, ends the process", arguments: ["start", "exit"])
+  @Test(
+    "a trap while the shield starts, or while the process exits, does not hang the process",
+    arguments: ["start", "exit"])
   func moments(moment: String) async throws {
     for mode in ["drain", "drain-pool", "contain"] {
       let run = try await HostRun.start("index", mode, ["--moment", moment, "--requests", "4", "--traps", "2"])

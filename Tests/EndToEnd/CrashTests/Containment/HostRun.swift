@@ -8,7 +8,7 @@ struct HostRun: Decodable {
   var pid: Int
   /// `exit N`, `signal N` or `hung`.
   var end: String
-  /// How many requests began, without those that should trap.
+  /// How many requests began, not counting those that should trap.
   var begun: Int
   var finishedIndependent: Int
   var endedIndependent: Int
@@ -64,7 +64,8 @@ struct HostRun: Decodable {
       Binaries.besideTests("containment-host"), [way, mode] + options,
       ChildProcess.Options(environment: places.merging(environment) { $1 }, output: output.number))
     let status = try await child.wait()
-    // The program itself may print to the same file. The line of the supervisor is the last one.
+    // The program itself may print to the same file. The supervisor's line is the last one, because the supervisor
+    // prints it after the program has ended.
     let line = try contents(of: outputPath).split(separator: "\n").last { $0.hasPrefix("{") }
     let text = try #require(line, "\(way) \(mode): the supervisor ended with \(status)")
     return try JSONDecoder().decode(HostRun.self, from: Data(text.utf8))

@@ -7,7 +7,8 @@ import Testing
 
 /// Tests of crashes in restricted processes while crashd is not running.
 ///
-/// Each process writes its ring to the spool, or crashd counts the loss when it starts.
+/// Each process writes its ring to the spool. If a process cannot write its ring, crashd counts the loss when crashd
+/// starts.
 @Suite(.enabled("only root can restrict a process in these ways") { geteuid() == 0 })
 struct AbsentDaemonTests {
   @Test(
@@ -55,7 +56,7 @@ struct AbsentDaemonTests {
   }
 
   @Test(
-    "a full spool gets an empty file, which crashd counts as a loss; a read-only spool gets no file",
+    "a process leaves an empty file in a full spool, which crashd counts as a loss, and no file in a read-only spool",
     arguments: ["full", "read-only"])
   func noRoom(kind: String) async throws {
     let place = try PrivateDaemon.Place()
@@ -79,7 +80,7 @@ struct AbsentDaemonTests {
     #expect(left.map { $0.hasSuffix(".ring") } == (kind == "full" ? [true] : []))
     for name in left { #expect(try contents(of: "\(spool)/\(name)").isEmpty) }
     let daemon = try await PrivateDaemon.start(in: place)
-    // When crashd has stopped, it has read and removed every spool file.
+    // crashd reads and removes every spool file before it stops.
     try await daemon.stop()
     #expect(try entries(of: spool).isEmpty)
     #expect(try contents(of: place.logPath).contains("spool 1") == (kind == "full"))

@@ -55,12 +55,12 @@ struct DeployTests {
     }
   }
 
-  /// The line of the fault in the program's first build.
+  /// The line of the fault in the source of the program's first build, which has no additional lines.
   private static let faultLine = 6
 
   private static func compile(newLines: Int, to output: String, in directory: TestDirectory) async throws {
     let source = directory.path + "/shop.c"
-    // A build with new lines has additional lines before the function and inside the function.
+    // Adds `newLines` lines before the function and inside the function, so that the fault moves to another line.
     let lines = (0..<newLines).map { "int stock_\($0);\n" }.joined()
     let text = """
       #include <stdio.h>

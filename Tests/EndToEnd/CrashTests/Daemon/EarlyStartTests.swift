@@ -23,7 +23,7 @@ struct EarlyStartTests {
     #expect(reports.first?.crashedThread?.topOwnFrame?.function == "cs_fault_null_write")
   }
 
-  @Test("after an early start, the program's own start adds annotations but makes no second registration or report")
+  @Test("after an early start, the program's own start adds annotations and causes no second registration or report")
   func completed() async throws {
     let daemon = try SharedDaemon.current
     let environment = daemon.place.environment.merging(["CRASHSHIELD_EARLY": "1"]) { $1 }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The first crash of a build, end to end")
 struct FirstCrashTests {
-  /// Makes a replacement of crash-analyse.
+  /// Makes a program that replaces crash-analyse, and a gate that delays this program.
   ///
   /// The replacement waits for a line from a named pipe (the gate), and then exits without reading symbols.
   private static func gate(in place: PrivateDaemon.Place) throws -> (program: String, gate: FileDescriptor) {
@@ -20,7 +20,7 @@ struct FirstCrashTests {
     return (program, try FileDescriptor(unsafe open(path, O_RDWR | O_CLOEXEC), from: "open '\(path)'"))
   }
 
-  @Test("a first report that a killed crashd has shown as preliminary but not stored is stored once by the next crashd")
+  @Test("if crashd is killed before it has stored a preliminary report, the next crashd stores the report once")
   func killed() async throws {
     let place = try PrivateDaemon.Place()
     let (program, gate) = try Self.gate(in: place)
@@ -39,7 +39,7 @@ struct FirstCrashTests {
     #expect(report.isPreliminary == true && report.reason.contains("the price list is empty"))
     #expect(try await blocking { try client.status().reports } == 0)
     try await first.kill()
-    // These lines end the analysis processes of the killed crashd, which still wait for a line from the gate.
+    // Each line ends one analysis process of the killed crashd that still waits for a line from the gate.
     let lines = [UInt8](repeating: UInt8(ascii: "\n"), count: 64)
     #expect(unsafe write(gate.number, lines, lines.count) == lines.count)
 

@@ -87,7 +87,7 @@ struct ForwardingTests {
     return victim.process.pid
   }
 
-  @Test("a collector gets a scrubbed crash, again after crashd's SIGKILL, but not again after acknowledging it")
+  @Test("crashd sends a scrubbed report until the collector acknowledges it, also after a SIGKILL of crashd")
   func acknowledged() async throws {
     let place = try PrivateDaemon.Place()
     let (config, socket) = (place.root.path + "/crashd.yaml", place.root.path + "/collector")
@@ -126,8 +126,8 @@ struct ForwardingTests {
       daemon = try await PrivateDaemon.start(in: place, options: ["--config", config])
       let second = try await crash(in: daemon)
       let third = try await collector.accept()
-      // An addition to a report is a new event, and crashd may therefore send other events first. crashd must not send
-      // an event that the collector has already acknowledged.
+      // An addition to a report is a new event, and crashd may therefore send events of the first crash before the
+      // event of the second crash. crashd must not send an event that the collector has already acknowledged.
       var next = again
       while next.report.process.pid != Int(second) {
         next = try await third.line()
@@ -135,8 +135,8 @@ struct ForwardingTests {
         third.acknowledge(next)
       }
     } catch {
-      // kill() may fail, because the daemon may have been reaped already. The test throws the earlier error in any
-      // case.
+      // kill() may fail, because the daemon may have been reaped already. The test throws the error that was caught
+      // here, even if kill() fails.
       try? await daemon.kill()
       throw error
     }

@@ -4,7 +4,7 @@ import Glibc
 import LinuxSystem
 import Testing
 
-/// Tests that a process's invalid messages to the attach socket do not affect other processes.
+/// Tests that invalid messages of one process to the attach socket do not affect other processes.
 @Suite(.sharedDaemon, .serialized)
 struct HostileHelloTests {
   @Test(

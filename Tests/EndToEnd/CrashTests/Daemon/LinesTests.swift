@@ -4,11 +4,11 @@ import Glibc
 import TestKit
 import Testing
 
-/// The lines that a crash leaves outside of crashd: the last words, and the record line.
+/// Tests of the lines that the signal handler writes for a crash: the last words, and the record line.
 @Suite("The lines of a crash")
 struct LinesTests {
   @Test(
-    "without a running crashd, a crash by each signal leaves one line of last words with the report's id",
+    "without a running crashd, a crash by each signal writes one line of last words with the id of the later report",
     arguments: [
       "null-write", "bus-truncated-mmap", "abort", "array-index", "int3", "float-divide", "seccomp-sys",
       "crash-in-our-handler", "simultaneous-8", "no-descriptors",
@@ -25,7 +25,7 @@ struct LinesTests {
     #expect(rings.allSatisfy { line.hasSuffix("; report " + $0.prefix(32)) }, "\(line) \(rings)")
   }
 
-  @Test("with a running crashd, the line has the id of the report, and no record line is written")
+  @Test("with a running crashd, the line of last words has the id of the report, and no record line is written")
   func attached() async throws {
     try await PrivateDaemon.run { daemon in
       let words = daemon.place.root.path + "/words"
@@ -41,13 +41,13 @@ struct LinesTests {
   }
 
   @Test(
-    "in a container, the line is in /dev/termination-log; a full or read-only file changes nothing else",
+    "in a container, last words go to /dev/termination-log; a full or read-only file does not change the end",
     .enabled("only root can make a mount namespace") { geteuid() == 0 }, arguments: ["plain", "full", "read-only"])
   func terminationLog(kind: String) async throws {
     let place = try Self.placeWithSpool()
     let devices = try place.place.root.directory("dev")
     let small = try place.place.root.directory("small")
-    // The kernel removes the mounts when the shell ends, so the shell prints the file.
+    // The shell prints the file itself, because the kernel removes the mounts when the shell ends.
     let script = #"""
       mount -t tmpfs -o size=64k small "$2" && touch "$2/log" || exit 1
       if [ "$4" = full ]; then cat /dev/zero >"$2/filler" 2>/dev/null; fi
@@ -64,7 +64,7 @@ struct LinesTests {
     let (outcome, output) = try await Self.shell(
       script, [devices, small, Binaries.path("crash-maker"), kind], place.environment(words: nil))
     #expect(outcome.code == 128 + SIGSEGV)
-    // The shell prints how the program ended, too.
+    // The output is filtered, because the shell also prints how the program ended.
     let lines = output.split(separator: "\n").filter { $0.hasPrefix("crashshield") }
     #expect(lines.count == (kind == "plain" ? 1 : 0), "\(output)")
     #expect(lines.allSatisfy { $0.hasPrefix("crashshield: crash-maker crashed by SIGSEGV at address 0x0 in ") })
@@ -72,7 +72,7 @@ struct LinesTests {
   }
 
   @Test(
-    "a device that is full, a FIFO without a reader, a symbolic link and a directory get no line and change nothing")
+    "a full device, a FIFO without a reader, a symbolic link and a directory get no last words")
   func refused() async throws {
     let place = try Self.placeWithSpool()
     let root = place.place.root.path
@@ -86,7 +86,8 @@ struct LinesTests {
     #expect(try entries(of: place.place.runtime + "/spool").count == 5)
   }
 
-  @Test("CRASHSHIELD_LAST_WORDS=off leaves no line; stderr leaves it there")
+  @Test(
+    "with CRASHSHIELD_LAST_WORDS=off a crash writes no last words; with =stderr it writes one line to standard error")
   func choices() async throws {
     let place = try Self.placeWithSpool()
     let off = try await Crasher.run("null-write", environment: place.environment(words: "off"))
@@ -95,7 +96,7 @@ struct LinesTests {
     #expect(asked.error.split(separator: "\n").count { $0.hasPrefix("crashshield: ") } == 1)
   }
 
-  @Test("a stderr that is closed, or a full pipe that nothing reads, does not delay or change the end")
+  @Test("if stderr is closed or a full pipe, a crash still ends the process at once and by its own signal")
   func stuck() async throws {
     let place = try PrivateDaemon.Place()
     var environment = place.environment
@@ -110,13 +111,15 @@ struct LinesTests {
     let page = [UInt8](repeating: 0, count: 4_096)
     // The array has the size that is passed.
     while unsafe write(reader.number, page, page.count) > 0 {}
-    // The watchdog would end a process that waits for the pipe. Its deadline is longer than the test's.
+    // A process that waits for the pipe fails the test, because the watchdog's deadline is longer than the test's time
+    // limit.
     let child = try ChildProcess.start(
       Binaries.path("crash-maker"), ["null-write"], ChildProcess.Options(environment: environment, errorPath: path))
     #expect(try await child.wait().signal == SIGSEGV)
   }
 
-  @Test("a crash that stderr does not take goes to a spool directory that the handler makes")
+  @Test(
+    "if stderr is closed, the handler makes the spool directory and writes the crash there instead of a record line")
   func closed() async throws {
     let place = try PrivateDaemon.Place()
     var environment = place.environment
@@ -127,7 +130,7 @@ struct LinesTests {
     #expect(try entries(of: parent + "/spool").count == 1)
   }
 
-  @Test("a path of stderr leaves the line there; a file of another user or with two names gets none")
+  @Test("last words go to stderr by its path, but not to a file of another user or a file with two hard links")
   func strange() async throws {
     let place = try Self.placeWithSpool()
     for path in ["/dev/stderr", "/proc/self/fd/2"] {
@@ -146,7 +149,7 @@ struct LinesTests {
     }
   }
 
-  @Test("a contained trap leaves no last words; a drain leaves them when it ends")
+  @Test("a contained trap writes no last words; a drain writes them when it ends")
   func containment() async throws {
     let place = try Self.placeWithSpool()
     let environment = place.environment(words: place.words)
@@ -171,14 +174,14 @@ struct LinesTests {
     let crash = try await Crasher.run(name, environment: environment)
     let lines = crash.error.split(separator: "\n").filter { $0.hasPrefix("crashshield-record:1:") }
     #expect(lines.count == 1 && lines.allSatisfy { (300..<4_096).contains($0.utf8.count) }, "\(crash.error)")
-    // The handler does not make a directory for a file that no crashd would read.
+    // The handler does not make the spool directory, because it wrote the record line instead of a spool file.
     #expect(try !entries(of: place.root.path).contains("none"))
     environment["CRASHSHIELD_RECORD"] = "off"
     environment["CRASHSHIELD_SPOOL"] = "/proc/none/spool"
     #expect(try await !Crasher.run(name, environment: environment).error.contains("crashshield-record"))
   }
 
-  @Test("a spool file that the handler could write takes the place of the record line")
+  @Test("if the handler can write a spool file, it writes no record line")
   func spooled() async throws {
     let place = try Self.placeWithSpool()
     var environment = place.environment(words: nil)
@@ -189,7 +192,7 @@ struct LinesTests {
   }
 
   @Test(
-    "a set-user-ID program ignores both variables",
+    "a set-user-ID program ignores CRASHSHIELD_LAST_WORDS and CRASHSHIELD_RECORD",
     .enabled("only root can change the user") { geteuid() == 0 })
   func privileged() async throws {
     let place = try Self.placeWithSpool()

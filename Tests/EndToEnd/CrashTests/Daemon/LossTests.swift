@@ -58,7 +58,7 @@ struct LossTests {
     try await second.stop()
   }
 
-  @Test("the exit of a process that is killed while it writes its record is reported, and the loss is counted")
+  @Test("the exit of a process that is killed while it writes its record is reported, and the lost record is counted")
   func killedMidRecord() async throws {
     try await PrivateDaemon.run { daemon in
       let crash = try await Crasher.run(
@@ -83,7 +83,7 @@ struct LossTests {
       var victims: [Victim] = []
       for name in ["array-index", "null-write", "abort"] { victims.append(try await Victim.start(name, in: daemon)) }
       for victim in victims { victim.goOn() }
-      // When crashd is killed, each crash may be in the ring of its process, in the socket or in the store.
+      // At the time of the kill, each crash may be in the ring of its process, in the socket, or in the store.
       try await daemon.kill()
       for victim in victims {
         #expect([trapSignal, SIGSEGV, SIGABRT].contains(try await victim.process.wait().signal))
@@ -93,7 +93,7 @@ struct LossTests {
     let last = try await PrivateDaemon.start(in: place)
     let crash = try await Crasher.run("raise", ["--wait-attached"], environment: place.environment)
     #expect(try await last.reports(of: crash.pid).count == 1)
-    // When crashd has stopped, it has read and removed every spool file.
+    // crashd reads and removes every spool file before it stops.
     try await last.stop()
     #expect(try entries(of: place.runtime + "/spool").isEmpty)
     let after = try await PrivateDaemon.start(in: place)
@@ -104,7 +104,7 @@ struct LossTests {
   }
 
   @Test(
-    "a crash that is announced but not yet stored when crashd is killed is reported by the next crashd",
+    "if crashd is killed between a crash's announcement and its storage, the next crashd reports the crash",
     arguments: ["array-index", "simultaneous-8"])
   func killedBeforeStored(scenario: String) async throws {
     let place = try PrivateDaemon.Place()
@@ -125,7 +125,7 @@ struct LossTests {
     #expect(try entries(of: spool).isEmpty)
   }
 
-  @Test("a crashd that SIGSTOP stops during a crash reports the crash after SIGCONT")
+  @Test("if SIGSTOP stops crashd during a crash, crashd reports the crash after SIGCONT")
   func standingStill() async throws {
     try await PrivateDaemon.run { daemon in
       let crash = try await Victim.start("array-index", in: daemon)
@@ -142,7 +142,8 @@ struct LossTests {
     }
   }
 
-  @Test("crashd without free descriptors refuses processes, logs the refusal, and later reports crashes")
+  @Test(
+    "crashd without free descriptors refuses processes, logs this, and reports crashes once descriptors are free")
   func descriptorLimit() async throws {
     let daemon = try await PrivateDaemon.start(descriptorLimit: 64)
     let before = try await daemon.settledDescriptorCount(at: nil)
@@ -191,7 +192,7 @@ struct LossTests {
     #expect(try await daemon.settledDescriptorCount(at: before) <= before)
     #expect(try await blocking { try client.processes() }.isEmpty)
     try await daemon.stop()
-    // A child of crashd has crashd's command line, and therefore the path in it, until it executes its own program.
+    // A forked child has the command line of crashd, which contains the path, until the child executes its own program.
     let root = daemon.place.root.path
     try await blocking {
       try Patience.wait(for: "processes of \(root) were left") { slice -> Void? in

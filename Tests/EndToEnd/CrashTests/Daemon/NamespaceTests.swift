@@ -6,7 +6,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests of processes and of crashd in namespaces, as in pods: with their own pids, mounts and names.
+/// Tests of processes and of crashd in namespaces, as in pods, which have their own pids and mounts.
 @Suite(.enabled("only root can make namespaces") { geteuid() == 0 })
 struct NamespaceTests {
   /// Starts a command as the first process of a pid namespace, which sees its own `/proc`.
@@ -20,7 +20,7 @@ struct NamespaceTests {
     try await DanglingTests.crashctl(words + ["--socket", daemon.place.varlinkSocket], status: status)
   }
 
-  @Test("a crashd outside of the pod's pid namespace has each crash, with the pid and the pod that the process claims")
+  @Test("a crashd outside of a pod's pid namespace reports each crash, with the pid and pod that the process claims")
   func sidecar() async throws {
     try await PrivateDaemon.run(through: Self.container) { daemon in
       let shop = try await Victim.start(
@@ -71,7 +71,8 @@ struct NamespaceTests {
     }
   }
 
-  @Test("crashd on the node has the pids of its own namespace, and finds the pod in the mounts of kubelet")
+  @Test(
+    "crashd on the node reports pids of its own namespace, and reads the pod's UID from the mounts that kubelet made")
   func node() async throws {
     let uid = "28478e30-384f-41e5-9d85-eae249ae8506"
     try await PrivateDaemon.run { daemon in
@@ -82,7 +83,7 @@ struct NamespaceTests {
         "null-write", in: daemon, through: Self.container + ["/bin/sh", "-c", mount, pod])
       let client = daemon.client
       // crashd reads the mounts on another thread after the attach, and announces no event when it has read them. The
-      // number of attempts is bounded, in case it never reads them.
+      // test therefore polls, with a limit in case crashd never reads the mounts.
       let found = try await blocking { () throws -> ProcessSummary? in
         for _ in 0..<60_000 {
           if let found = try client.processes().first(where: { $0.podUID == uid }) { return found }

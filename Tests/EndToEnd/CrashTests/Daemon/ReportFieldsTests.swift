@@ -31,7 +31,7 @@ struct ReportFieldsTests {
       #expect(try await listed(options, 0).contains(report.id), "\(options)")
     }
     for options in [["--release", "cart"], ["--environment", "live"], ["--tag", "region=us"]] {
-      // crashctl exits with status 1 when no crash matches.
+      // Status 1 is expected, because crashctl exits with 1 when no crash matches.
       #expect(try await !listed(options, 1).contains(report.id), "\(options)")
     }
   }
@@ -59,7 +59,7 @@ struct ReportFieldsTests {
   @Test("a report has the command line, without the values of secret arguments")
   func commandLine() async throws {
     let daemon = try SharedDaemon.current
-    // crashd reads the command line on another thread after the attach. Some of the processes may end before crashd
+    // crashd reads the command line on another thread after the attach. Some of the 20 processes may end before crashd
     // reads their command line, but not all of them.
     for _ in 0..<20 {
       let victim = try await Victim.start("sigkill", in: daemon, options: ["--annotate", "password=hunter2"])

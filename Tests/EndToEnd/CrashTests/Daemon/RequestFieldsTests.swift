@@ -11,7 +11,7 @@ struct RequestFieldsTests {
   private static let words = ["--wait-attached", "--request", route, "--in-flight", "20"]
 
   @Test(
-    "a crash in a request names it and the requests in flight, on a thread and in a task, for a trap and a fault",
+    "the report of a crash in a request names this request and those in flight, on a thread and in a task",
     arguments: ["array-index", "null-write"], ["task", "pthread"])
   func crash(scenario: String, thread: String) async throws {
     let daemon = try SharedDaemon.current
@@ -24,7 +24,7 @@ struct RequestFieldsTests {
     let inFlight = try #require(report.inFlight)
     #expect(inFlight.total == 21 && inFlight.requests.count == 21 && inFlight.overflow == 0)
     #expect(inFlight.requests.filter { $0.crashed == true }.map(\.number) == [request.number])
-    // The oldest request comes first. The request that crashed began last.
+    // The list begins with the oldest request. The request that crashed began last.
     #expect(inFlight.requests.last?.number == request.number && inFlight.requests.allSatisfy { $0.age_ns > 0 })
     #expect(report.process.requests == CrashReport.RequestCounts(begun: 21, finished: 0, failed: 0, lost: 21))
     #expect(report.losses.isEmpty)

@@ -20,8 +20,8 @@ struct SettingsReloadTests {
   private func await(_ text: String, in daemon: PrivateDaemon) async throws {
     try await blocking {
       try Patience.wait(for: "crashd did not log '\(text)'") { _ -> Void? in
-        // There is no event for a change of the log file. Each slice of the time limit therefore polls the file a
-        // hundred times.
+        // This function polls the log file, a hundred times in each slice of the time limit, because nothing announces
+        // a change of the file.
         for _ in 0..<100 {
           if try contents(of: daemon.place.logPath).contains(text) { return () }
           usleep(10_000)
@@ -52,7 +52,7 @@ struct SettingsReloadTests {
     try await daemon.stop()
   }
 
-  @Test("--check-config prints every setting, or prints the settings file's error and exits with 2")
+  @Test("--check-config prints every setting; for a settings file with an error it prints the error and exits with 2")
   func check() async throws {
     let place = try PrivateDaemon.Place()
     let path = place.root.path + "/crashd.yaml"

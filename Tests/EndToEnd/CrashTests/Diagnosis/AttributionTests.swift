@@ -6,7 +6,7 @@ import Testing
 /// Tests of crashes whose source location is wrong or absent in swiftc's debug information.
 @Suite
 struct AttributionTests {
-  /// The crashes of the program.
+  /// The crashes of the test program.
   ///
   /// The report of each crash must have the given function and the source line with the given mark.
   private static let crashes: [(argument: String, function: String, mark: String)] = [
@@ -42,7 +42,7 @@ struct AttributionTests {
       "/usr/bin/env",
       [
         "swiftc", "-g", "-swift-version", "6", "-parse-as-library", "-module-name", "shop", optimization,
-        // SwiftPM passes this option, too.
+        // SwiftPM passes this option to swiftc, too.
         "-Xcc", "-fno-omit-frame-pointer", Self.source, "-o", program,
       ], in: directory)
     try await PrivateDaemon.run { daemon in
@@ -52,7 +52,8 @@ struct AttributionTests {
           program, [crash.argument],
           ChildProcess.Options(environment: environment, errorPath: directory.path + "/error"))
         try #require(try await process.wait().signal != 0)
-        // The shell that executes the program also has the shield, but its exec must not be reported as an exit.
+        // The preloaded shield is also in the shell that executes the program. The exec of the shell must not be
+        // reported as an unreported exit.
         let reports = try await daemon.reports(of: process.pid)
         #expect(reports.count == 1, "\(crash.argument)")
         let report = try #require(reports.first, "\(crash.argument)")
@@ -74,7 +75,7 @@ struct AttributionTests {
     }
   }
 
-  /// Checks that the report shows both awaiting middlewares with their lines, although they resume in code without a
+  /// Checks that the report shows both awaiting middlewares with their lines, although their resume addresses have no
   /// line.
   private static func expectMiddlewares(of report: CrashReport, _ optimization: String) throws {
     let waiting = try #require(report.threads.first).frames.filter { $0.isAsync && $0.isOwn }

@@ -13,7 +13,8 @@ struct DanglingTests {
   private static let scenario = "use-after-free-call"
   static let victim = "CrashMaker.SpecialBasket"
 
-  @Test("a process survives a use-after-free of a protected class, and the incident has both stacks with lines")
+  @Test(
+    "a process survives a use-after-free of a protected class; the incident has stacks of use and release with lines")
   func incident() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Crasher.run(
@@ -31,7 +32,7 @@ struct DanglingTests {
     let mark = try SourceMark.find("use-after-free-call")
     #expect(use.file?.hasSuffix(mark.file) == true && use.line == mark.line)
     let object = try #require(incident.object)
-    // In optimized code the compiler gives the release no source line, and the incident therefore has the nearest line.
+    // In optimized code the release has no source line, and the incident therefore has the nearest line.
     let release = try #require(
       object.release.first { $0.function.contains("faultUseAfterFreeCall") }, "\(object.release)")
     #expect(object.release.prefix { $0 != release }.allSatisfy { !$0.isOwn })
@@ -59,7 +60,7 @@ struct DanglingTests {
     #expect(incident.sentence.contains(" in load("), "\(incident.sentence)")
   }
 
-  @Test("a crash by a pointer to a quarantined object makes a report and no incident")
+  @Test("a crash by a use of a quarantined object causes a report and no incident")
   func held() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Crasher.run(
@@ -74,7 +75,7 @@ struct DanglingTests {
     #expect(try await blocking { try client.incidents() }.allSatisfy { $0.process.pid != Int(run.pid) })
   }
 
-  @Test("crashctl lists use-after-free incidents, and shows one with both stacks or as JSON")
+  @Test("crashctl lists use-after-free incidents, and shows one with the stacks of use and release, or as JSON")
   func commands() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Crasher.run(
@@ -97,7 +98,7 @@ struct DanglingTests {
     #expect(json.hasPrefix("{") && json.contains("\"subject\":\"\(Self.victim)\""))
   }
 
-  @Test("a crash by a call of an evicted object is a probable use-after-free, with class and release stack")
+  @Test("a crash by a call on an evicted object is a probable use-after-free, with class and release stack")
   func evicted() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Crasher.run(
@@ -118,7 +119,7 @@ struct DanglingTests {
     #expect(try await blocking { try client.incidents() }.allSatisfy { $0.process.pid != Int(run.pid) })
   }
 
-  @Test("a program in a crash loop gets protection, then survives the use and records the release stack")
+  @Test("after a program crashed in a loop, crashd protects it; the program survives and records the release stack")
   func closedLoop() async throws {
     let daemon = try await PrivateDaemon.start(options: ["--automatic-protection"])
     let client = daemon.client
@@ -135,7 +136,8 @@ struct DanglingTests {
       }
       #expect(run.status.signal == SIGSEGV && reports.map { $0.diagnosis.cause } == ["dangling"], "\(run.status)")
       guard lives == 1 else { continue }
-      // The test changes the rules, because with the default rules a restart loop is counted as one crash an hour.
+      // With the default rules, all crashes of a restart loop within an hour count as one. The test therefore sets
+      // `crashLoopSeconds` to 0.
       try await blocking {
         var rules = DanglingRules()
         rules.crashLoopSeconds = 0
@@ -158,7 +160,7 @@ struct DanglingTests {
     #expect(policy.level == .raised && policy.days.map(\.crashes).reduce(0, +) == lives - 1)
     #expect(policy.includesOwnClasses || policy.classes.map(\.name) == [Self.victim])
 
-    // The decision is stored, and the next crashd protects the program from its start.
+    // crashd has stored its decision. The next crashd therefore protects the program from the program's start.
     try await daemon.stop()
     let next = try await PrivateDaemon.start(in: daemon.place, options: ["--automatic-protection"])
     let again = try await Crasher.run(Self.scenario, ["--wait-attached"], environment: next.place.environment)

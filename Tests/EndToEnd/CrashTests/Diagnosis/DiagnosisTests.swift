@@ -7,7 +7,7 @@ import Testing
 @Suite(.sharedDaemon, .serialized)
 struct DiagnosisTests {
   @Test(
-    "each scenario's report has the right cause, and only scenarios with freed memory have the cause 'dangling'",
+    "each scenario's report has the right cause, and only scenarios that use freed memory have the cause 'dangling'",
     arguments: ["debug", "optimized"])
   func causes(build: String) async throws {
     var program: String?

@@ -21,7 +21,7 @@ struct GroupingBuildTests {
   ]
   private static let crashes = 1...5
 
-  @Test("of five crashes in four builds, at least 18 of 20 reports are in their crash's group, which no others share")
+  @Test("of 20 reports of five crashes, at least 18 have the group of their crash, which no other crash shares")
   func builds() async throws {
     let directory = try TestDirectory()
     let library = directory.path + "/libcrashshield.so"
@@ -42,7 +42,7 @@ struct GroupingBuildTests {
       }
       return keys
     }
-    // The group of a crash is the group key that most of its builds have.
+    // The group of a crash is the group key that the reports of most builds have.
     var groups: [Int: String] = [:]
     var equal = 0
     for (crash, found) in keys {

@@ -3,7 +3,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests of the libraries that the programs link.
+/// Tests which dynamic libraries the programs link.
 @Suite
 struct LinkageTests {
   @Test("an optimized crash-maker links neither libunwind nor Foundation")

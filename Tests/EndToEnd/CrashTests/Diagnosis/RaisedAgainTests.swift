@@ -4,8 +4,9 @@
   import TestKit
   import Testing
 
-  /// Tests of programs that install a handler after the shield's; that handler restores the shield's handler and
-  /// re-raises the signal.
+  /// Tests of programs that install a handler after the shield's.
+  ///
+  /// The program's handler restores the shield's handler and re-raises the signal.
   @Suite
   struct RaisedAgainTests {
     /// A crash, the way in which the handler re-raises its signal, and the expected cause and function of the report.

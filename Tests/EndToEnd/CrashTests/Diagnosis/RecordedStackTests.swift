@@ -5,7 +5,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests of the recorded stack memory, which a debugger needs in addition to the report.
+/// Tests of the copies of stack memory that crashd stores, which a debugger needs in addition to the report.
 @Suite(.sharedDaemon, .serialized)
 struct RecordedStackTests {
   @Test("crashd returns the recorded stacks, and crashctl's minidump contains the stacks")

@@ -38,7 +38,7 @@ struct StackOverflowTests {
       let last = try #require(thread.stackFrames.last)
       #expect(last.function == "_start" || last.image?.hasSuffix("/libc.so.6") == true, "\(thread.listing)")
       #expect((thread.framesOmitted ?? 0) > 0 || kind == .smallStack)
-      // The outermost frames are async callers up to the tasks that await the recursing task.
+      // For a task, the outermost frames must include the async functions that await the recursing task.
       if kind == .task { #expect(thread.frames.contains { $0.isAsync && $0.function.contains("handleRequest") }) }
     }
   }

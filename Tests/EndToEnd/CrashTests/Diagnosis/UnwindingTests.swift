@@ -63,8 +63,8 @@ struct UnwindingTests {
     let crash = try await Crasher.run(
       scenario, ["--wait-attached"] + options, environment: daemon.place.environment, program: program)
     var report = try #require(try await daemon.reports(of: crash.pid).first)
-    // The test polls the report and the status, because crashd sends no event when the cross-check agrees. A failed
-    // cross-check adds no result to the report.
+    // The test polls the report and the status, because crashd sends no event when the cross-check agrees. The loop
+    // also ends when the status counts a failure, because a failed cross-check adds no result to the report.
     let client = daemon.client
     let failed = "failed"
     while report.unwinding == nil, try await blocking({ try client.status() }).unwindings?[failed] == nil {

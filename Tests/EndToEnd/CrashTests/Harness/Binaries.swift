@@ -18,7 +18,7 @@ enum Binaries {
 
   /// Returns the path of the optimized crash-maker that the Makefile builds with the dynamic Swift library.
   ///
-  /// Returns nil in a plain `swift test`, which does not build that crash-maker. In CI a nil path fails the test.
+  /// Returns nil if only `swift test` runs, which does not build that crash-maker. In CI a missing path fails the test.
   static func optimizedCrashMaker() throws -> String? {
     if let directory = Environment.value(of: "CRASH_MAKER_RELEASE") { return directory + "/crash-maker" }
     if Environment.value(of: "CI") == "true" {

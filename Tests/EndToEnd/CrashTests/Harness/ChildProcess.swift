@@ -18,7 +18,7 @@ final class ChildProcess: Sendable {
     var environment: [String: String] = [:]
     var directory = "/"
     var coreLimit = CoreLimit.none
-    /// The limit of open descriptors.
+    /// The limit of open descriptors (RLIMIT_NOFILE) of the child.
     ///
     /// If the value is nil, the child inherits the test's limit.
     var descriptorLimit: Int?
@@ -96,9 +96,7 @@ final class ChildProcess: Sendable {
     }
   }
 
-  /// Whether the child has ended.
-  ///
-  /// A child that has ended may still have to be reaped.
+  /// Whether the child has ended, even if it has not been reaped yet.
   var hasEnded: Bool {
     status.withLock { status in
       if status != nil { return true }
@@ -149,8 +147,9 @@ final class ChildProcess: Sendable {
   }
 
   private func reap() throws -> ExitStatus {
-    // First waits without reaping, because the kernel cannot reuse the pid of an unreaped child. The child is reaped
-    // under the lock, and `signal` can therefore not reach another process.
+    // First waits without reaping (WNOWAIT), because the kernel cannot reuse the pid of an unreaped child. The child is
+    // then reaped under the lock that `signal` also takes, so that `signal` cannot reach another process with the
+    // reused pid.
     var information = unsafe siginfo_t()
     while unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0 {
       guard errno == EINTR else { throw SystemError("waitid", errno) }

@@ -20,7 +20,8 @@ enum Debugger {
       var ours = thread.stackFrames.map(\.address.rawValue)
       var theirs = pcs
       if thread.framesOmitted != nil {
-        // The report omits frames of a deep recursion. Only the innermost 100 frames are therefore compared.
+        // The report omits frames from the middle of a deep recursion. Only the innermost 100 frames are therefore
+        // compared.
         ours = Array(ours.prefix(100))
         theirs = Array(theirs.prefix(100))
         if ours.count < 100 { return "only \(ours.count) frames before the gap" }
@@ -51,12 +52,12 @@ enum Debugger {
     return truths
   }
 
-  /// How often gdb may fail at one run.
+  /// The number of times that gdb may fail at one run before the test fails.
   ///
   /// On a machine with a load of 10, gdb 13 ended five times in a row with "Recursive internal problem."
   private static let failureLimit = 12
 
-  /// The number of slices after which gdb is assumed to have missed the end of a process.
+  /// The number of time slices after which gdb is assumed to have missed the end of its process.
   private static let deadLimit = 10
 
   /// Whether all threads of gdb's child are dead.

@@ -48,13 +48,13 @@ extension Expectation {
 
   /// Returns the causes that a report of the scenario may have.
   static func causes(of scenario: Scenario) -> Set<CrashReport.Cause> {
-    // A failed Swift check has a message or an inlined reason, depending on the build. An optimized `precondition` has
-    // no message.
+    // Depending on the build, the report of a failed Swift check has a runtime error message, only an inlined reason,
+    // or neither. The cause therefore depends on the build.
     if let cause = named.first(where: { $0.value.contains(scenario.name) }) {
       return swiftFailures.contains(cause.key) && scenario.isTrap ? swiftFailures : [cause.key]
     }
     if scenario.isTrap { return swiftFailures }
-    // All other scenarios crash by an access through a null pointer, each in its own function.
+    // All other scenarios access memory through a null pointer.
     return ["null-pointer"]
   }
 }

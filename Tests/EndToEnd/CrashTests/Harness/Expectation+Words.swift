@@ -1,9 +1,9 @@
 import CrashReport
 
 extension Expectation {
-  /// Strings that a report must contain, by scenario.
+  /// Strings that the reason or the diagnosis of a report must contain, by scenario.
   ///
-  /// The scenario's own field `reason` does not contain these strings.
+  /// These strings are required in addition to the scenario's own field `reason`.
   static let words: [String: [String]] = [
     "forced-cast-any": ["to 'Swift.Int'"],
     "forced-cast-class": ["'CrashMaker.Bicycle'", "to 'CrashMaker.Lorry'"],

@@ -14,7 +14,8 @@ struct Expectation {
   var words: [String]
   /// The exact losses that the report must state.
   ///
-  /// The loss `silentThreads` is not compared, because a thread may still be answering at the sweep's deadline.
+  /// The loss `silentThreads` is not compared, because on a slow machine a thread may answer after the sweep's
+  /// deadline.
   var losses: [String: Int]
   /// The minimum number of threads.
   var threadCount: Int

@@ -3,7 +3,7 @@ import CrashReport
 import Glibc
 import TestKit
 
-/// The errors in the reports of a run.
+/// The errors that the tests found in the reports of one run of crash-maker.
 ///
 /// A nil field means that there is no error.
 struct Findings {

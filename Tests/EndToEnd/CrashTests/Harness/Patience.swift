@@ -6,8 +6,8 @@ import Glibc
 ///
 /// The limit is so long that only a failing test reaches it.
 ///
-/// The limit is a number of slices of one second each, not a time on the clock. When CI's machine stalls for minutes,
-/// the stall uses up only one slice, and does not make the test fail.
+/// The limit is a number of slices of one second each, not a deadline on the clock. If the CI machine stalls for
+/// minutes, the stall uses up only one slice, and the test does not fail.
 enum Patience {
   static let slices = 300
   static let slice = Duration.seconds(1)

@@ -30,8 +30,8 @@ final class PrivateDaemon: Sendable {
 
     /// The environment of a process with the shield.
     ///
-    /// The environment names the daemon's socket. Its timeouts for the sweep and the handler are long enough for a
-    /// machine that stalls.
+    /// The environment names the daemon's socket. The timeouts for the sweep and the handler in the environment are
+    /// long enough for a machine that stalls.
     var environment: [String: String] {
       [
         "CRASHSHIELD_SOCKET": runtime + "/attach", "CRASHSHIELD_SWEEP_MS": "800",
@@ -63,8 +63,8 @@ final class PrivateDaemon: Sendable {
       Array(words.dropFirst()) + [
         "--runtime-directory", place.runtime, "--state-directory", place.state,
         "--analyse-path", Binaries.path("crash-analyse"), "--fetch-path", Binaries.path("crash-fetch"),
-        // The daemon waits for symbols without a limit. A report is therefore complete when it arrives, even if reading
-        // symbols takes minutes.
+        // The daemon waits up to ten minutes for symbols. A report is therefore complete when it arrives, even if
+        // reading symbols takes minutes.
         "--set", "limits.symbol-wait=600s",
       ] + options,
       ChildProcess.Options(

@@ -54,7 +54,8 @@ struct MatrixBuild {
   var environment: [String: String] { preload.map { ["LD_PRELOAD": $0] } ?? [:] }
   /// The additional options of a run with the shield.
   ///
-  /// A program that does not link the shield cannot query whether it is attached.
+  /// The option `--wait-attached` is omitted for a program that does not link the shield, because this program cannot
+  /// query whether it is attached.
   var options: [String] { isPreloaded ? [] : ["--wait-attached"] }
 
   private static func debugProgram() throws -> String {

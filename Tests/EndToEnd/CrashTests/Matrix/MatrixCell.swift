@@ -84,9 +84,9 @@ extension MatrixCell {
     return cell
   }
 
-  /// Records the findings.
+  /// Converts the findings into the results of the checks.
   ///
-  /// A missing report is recorded as a failure even if it is a known gap.
+  /// A missing report fails the check `captured`, even if the missing report is a known gap.
   private mutating func judge(_ findings: Findings, _ scenario: Scenario) {
     results[.captured] = .some(findings.capture ?? (scenario.silence == gap ? gap : nil))
     if !findings.isReported { return }

@@ -6,7 +6,7 @@ struct MatrixTable {
   var cells: [MatrixCell]
   /// The scenarios and builds that were not run, with the reason.
   var notRun: [(name: String, reason: String)]
-  /// How many cells were not run.
+  /// How many cells cannot run here.
   var notRunCount: Int
   /// The descriptors, processes and spool files that crashd still has at the end.
   var remains: [String]

@@ -93,9 +93,9 @@ struct MatrixTests {
       + elsewhere.map { (name: $0.0, reason: $0.1) }
   }
 
-  /// Crashes each program once.
+  /// Crashes each program once before the cells run.
   ///
-  /// After these crashes, crashd has the programs' symbols in its cache, and no cell has to wait for them.
+  /// crashd then has the symbols of the programs in its cache, and no cell waits for symbols.
   private func warmUp(_ builds: [MatrixBuild], _ daemon: PrivateDaemon) async throws {
     for build in builds {
       let crash = try await Crasher.run(

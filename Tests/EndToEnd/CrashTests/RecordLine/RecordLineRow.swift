@@ -69,7 +69,8 @@ struct RecordLineRow {
 
   /// Formats a part, without what differs between two runs.
   ///
-  /// A recursion overflows the stack at another line of its innermost call in each run.
+  /// The line of a stack overflow is omitted, because the recursion may overflow the stack at a different line in each
+  /// run.
   private static func text(_ part: Part, of report: CrashReport) -> String {
     let thread = report.crashedThread
     let isOverflow = report.diagnosis.cause.rawValue == "stack-overflow"

@@ -22,7 +22,7 @@ struct RecordLineTests {
     return (crash.pid, crash.error, String(line))
   }
 
-  @Test("decode prints the report of a log, and names its source")
+  @Test("decode prints the report of the crash in a log, and names the line of the log")
   func text() async throws {
     let crash = try await Self.crash()
     let outcome = try await RecordLog.run(["decode", "-", "--color=never"], crash.log)
@@ -33,7 +33,7 @@ struct RecordLineTests {
     #expect(outcome.output.contains(place))
   }
 
-  @Test("records in the logs of containers are decoded once each; cut lines are refused with number and reason")
+  @Test("decode decodes each record in container logs once, and refuses cut lines with line number and reason")
   func formats() async throws {
     let (first, second) = (try await Self.crash(), try await Self.crash("null-write"))
     let log = """
@@ -54,7 +54,7 @@ struct RecordLineTests {
     #expect(reasons.contains("line 7 of standard input: refused a record, because it has version '9'"), "\(reasons)")
   }
 
-  @Test("a log without a whole record line ends with status 1, and a missing log too")
+  @Test("decode and import exit with 1 if the log has no whole record line or is missing")
   func nothing() async throws {
     let none = try await RecordLog.run(["decode", "-"], "started\n")
     #expect(none.status.code == 1 && none.output.isEmpty && none.error.contains("no record line"))
@@ -63,7 +63,7 @@ struct RecordLineTests {
     #expect(try await RecordLog.run(["decode", "/nowhere/log"], "").status.code == 1)
   }
 
-  @Test("import stores a record once in the running crashd, for the user who imports it")
+  @Test("import stores a record once in the running crashd, as a report of the user who imports it")
   func importing() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Self.crash()

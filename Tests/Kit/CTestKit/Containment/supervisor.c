@@ -15,10 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// The supervisor kills the program after this time. A run that works takes a few seconds.
+// The supervisor kills the program after this time. A correct run takes only a few seconds.
 #define DEADLINE_MS (4 * 60 * 1000)
 
-// The program's descriptors are moved above this number before they get their final numbers.
+// Each descriptor for the program is first moved above this number, so that dup2() to a final number closes no other of
+// these descriptors.
 #define FILES_ABOVE 10
 
 static void fail(const char *what) {
@@ -26,8 +27,8 @@ static void fail(const char *what) {
   exit(2);
 }
 
-// Closes the epoll descriptors that this process inherited. They belong to the event loops of another process, and
-// would hide the loop of the program.
+// Closes the epoll descriptors that this process inherited. These descriptors belong to event loops of another process,
+// and would hide the loop of the program.
 static void close_inherited_loops(void) {
   for (int descriptor = 3; descriptor < 1024; descriptor++) {
     char path[32], target[64] = {0};
@@ -111,7 +112,7 @@ int ch_supervise(int argc, char **argv) {
   char byte = 0;
   const cs_ring *ring = NULL;
   bool is_hung = !await(wanted, 2);
-  // If the program ends before it waits for the supervisor, its end of the socket closes without a byte.
+  // read() returns 0 if the program has ended before it waited for the supervisor.
   if ((wanted[1].revents & POLLIN) && read(ends[0], &byte, 1) == 1) {
     ring = ch_ring_of(pid);
     send(ends[0], &byte, 1, MSG_NOSIGNAL);

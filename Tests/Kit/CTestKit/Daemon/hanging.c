@@ -81,7 +81,7 @@ static void keep_two(int one, int other) {
   syscall(SYS_close_range, (unsigned)high + 1, ~0U, 0u);
 }
 
-// Answers requests until a byte arrives from `control`. After that byte, answers nothing until `control` hangs up.
+// Answers requests until a byte arrives from `control`. After that byte, answers no request until `control` hangs up.
 static void run(int device, int control) {
   static char bytes[BUFFER_BYTES];
   for (;;) {

@@ -10,8 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// The code of the child. The child only makes system calls, because another thread of the parent may have held a lock
-// of libc at the fork.
+// Runs in the child: takes the identity of the other user, connects the socket, and waits until the caller closes the
+// link. The child only makes system calls, because another thread of the parent may have held a lock of libc at the
+// fork.
 static _Noreturn void be(int socket, const struct sockaddr_un *address, uint32_t uid, uint32_t gid, const gid_t *groups,
                          size_t group_count, bool is_restricted, int namespaces, int link) {
   int code = 0;
@@ -20,7 +21,8 @@ static _Noreturn void be(int socket, const struct sockaddr_un *address, uint32_t
   // glibc's functions would change the credentials of all threads. The system calls change only the calling thread.
   if ((!keeps_user && (syscall(SYS_setgroups, group_count, groups) != 0 || syscall(SYS_setresgid, gid, gid, gid) != 0 ||
                        syscall(SYS_setresuid, uid, uid, uid) != 0)) ||
-      // The value is 1 in a program that this user has started, and 0 in a program that has changed its user.
+      // The kernel sets this value to 1 in a program that its user has started, and to 0 in a program that has changed
+      // its user.
       prctl(PR_SET_DUMPABLE, is_restricted ? 0 : 1) != 0 ||
       // The socket is shared with the parent. A connect() in the child therefore also connects the parent's descriptor.
       connect(socket, (const struct sockaddr *)address, sizeof *address) != 0)

@@ -23,8 +23,8 @@ static void close_others(const int *sockets, size_t count, int link) {
   syscall(SYS_close_range, last + 1, ~0U, 0);
 }
 
-// The code of the child. The child only makes system calls, because another thread of the parent may have held a lock
-// of libc at the fork.
+// Runs in the child: connects one socket for each byte on the link, until the caller closes the link. The child only
+// makes system calls, because another thread of the parent may have held a lock of libc at the fork.
 static _Noreturn void be(const struct sockaddr_un *address, const int *sockets, size_t count, int link) {
   close_others(sockets, count, link);
   char byte;

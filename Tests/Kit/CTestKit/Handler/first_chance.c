@@ -24,7 +24,7 @@ static volatile uint32_t *const nowhere = (volatile uint32_t *)(uintptr_t)NOWHER
 static cs_test_chance_way way_now;
 static __thread sigjmp_buf before_fault;
 static volatile uint8_t *pages[2]; // one page for each thread
-static int problem;                // atomic: the first problem that a handler found
+static int problem;                // accessed atomically: the number of the first problem that a handler found
 static volatile double vector;     // the handler's last value in vector registers
 
 static const cs_ring *ring(void) {
@@ -182,7 +182,8 @@ static void await_withdrawal(void) {
     usleep(1000);
 }
 
-// The frame of this function overwrites the frame in which the handler ran.
+// Waits until the watchdog has withdrawn the record. The frame of this function overwrites the stack on which the
+// handler ran.
 static __attribute__((noinline)) void await_withdrawal_deeper(void) {
   volatile uint8_t places[8 * PAGE_BYTES];
   for (size_t index = 0; index < sizeof places; index++)

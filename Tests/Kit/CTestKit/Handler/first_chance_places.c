@@ -12,7 +12,8 @@
 #include "ways.h"
 
 #define LEAVERS 2
-// The loop runs longer than LOOP_NS, because seconds() returns whole seconds.
+// The time in seconds for which the trap repeats. The time exceeds LOOP_NS (first_chance.c) by more than a second,
+// because seconds() drops the fraction of a second.
 #define TRAPPING_S 3
 
 static volatile uint32_t *volatile nowhere = (volatile uint32_t *)(uintptr_t)0x38;
@@ -82,7 +83,8 @@ static time_t seconds(void) {
   return now.tv_sec;
 }
 
-// The records of earlier calls of the handler have been withdrawn. The record of this call is pending.
+// At the end, the ring must contain no crash: the watchdog has withdrawn the records of earlier calls, and the record
+// of this call is still pending.
 static void end_late(int signal_number, siginfo_t *information, void *context) {
   uint32_t crashes = 0;
   (void)signal_number;

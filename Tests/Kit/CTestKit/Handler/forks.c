@@ -1,4 +1,4 @@
-// Forked children that start the shield like their parents, and starts that are made in two parts.
+// Test programs with forked children that start the shield like their parents, and with starts in two parts.
 #include "ways.h"
 
 #include <dirent.h>
@@ -45,8 +45,8 @@ static bool is_annotated(const cs_ring *ring) {
          entry->value_bytes == 5 && memcmp(entry->value, "1.4.2", 5) == 0;
 }
 
-// Runs in a child that has started the shield: crashes if the child's state equals the parent's state, and exits
-// otherwise.
+// Runs in a child that has started the shield. Crashes if the child's configuration equals the parent's but its ring is
+// its own; otherwise exits with the number of the failed check.
 static void crash_like_parent(const cs_ring *parent, uint32_t image_count) {
   const cs_ring *ring = cs_testing_ring();
   if (!cs_shim_is_started() || ring == NULL || ring == parent) _exit(10);
@@ -156,7 +156,7 @@ static int start_early(const char *directory, bool is_completed) {
     if (ring->header.image_count != image_count) return 4;
     if (strcmp((const char *)ring->header.name, "shim-tests") != 0) return 5;
     if (cs_shim_start(NULL, NULL) != CS_SHIM_ALREADY_STARTED) return 6;
-    cs_start_early(); // this setting comes too late to have an effect
+    cs_start_early(); // has no effect, because the shield has already started
     if (cs_testing_ring() != ring) return 7;
   }
   *nowhere = 1;

@@ -81,8 +81,8 @@ static int is_signalled_on_own_stack(const char *directory) {
   return is_on_own_stack ? 0 : 2;
 }
 
-// Tests that the halt sends no signal after the sweep has restored SIGPROF. A signal would end this process by
-// SIGPROF's default action.
+// Tests that the halt, which holds threads during an earlier handler, sends no SIGPROF after the sweep has restored its
+// action. A SIGPROF would end this process by the default action.
 static int is_not_reminded(const char *directory) {
   cs_test_start(directory);
   if (!cs_sweep_take_signal()) return 1;

@@ -60,8 +60,8 @@ static uint64_t record_many(void) {
   return now_ns() - start_ns;
 }
 
-// Records one incident at a time when no signal can be queued. Then records one incident at each request of the test,
-// until the test closes its pipe.
+// Records one incident while the kernel can queue no signal for this process. Then records one incident for each
+// request of the test, until the test closes its pipe.
 static int record_without_queue(const pipes *pipes) {
   struct rlimit limit;
   char byte;
@@ -126,7 +126,7 @@ static uint64_t count_of(const cs_ring *ring) {
   return count;
 }
 
-// Counts the wake-up bytes that crashd receives until it has read the last incident.
+// Counts the wake-up bytes that this test, as crashd, receives until it has read the last incident.
 static int count_wakes(int connection, const cs_ring *ring, const pipes *pipes) {
   struct pollfd waits[] = {{.fd = connection, .events = POLLIN}, {.fd = pipes->told[0], .events = POLLIN}};
   uint64_t took_ns = 0;
@@ -145,7 +145,7 @@ static int count_wakes(int connection, const cs_ring *ring, const pipes *pipes) 
     read_count = count_of(ring);
   }
   REQUIRE(read_count >= INCIDENTS);
-  // One wake-up may be due at the start, and one follows the last incident.
+  // In addition to one wake-up for each HOLD_NS, one may be sent at the start, and one follows the last incident.
   REQUIRE(wakes <= took_ns / HOLD_NS + 2);
   return 0;
 }

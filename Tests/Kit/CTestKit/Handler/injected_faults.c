@@ -160,7 +160,7 @@ static int stuck_first_process(const char *directory) {
   return ended_by_fault(child);
 }
 
-// Returns when the watchdog has gone to sleep `rounds` more times.
+// Returns when the counter of the watchdog's sleeps has reached `rounds`.
 static void wait_for_watcher(uint32_t rounds) {
   const struct timespec nap = {.tv_nsec = 1000000};
   while (cs_testing_watcher_rounds() < rounds)

@@ -31,7 +31,7 @@ static inline void cs_test_skip_breakpoint(void *context) {
 #endif
 }
 
-// Reaches a breakpoint again and again.
+// Executes a breakpoint in an endless loop.
 static inline void cs_test_breakpoint_forever(void) {
   for (;;)
     cs_test_breakpoint();

@@ -17,8 +17,8 @@
 #include "../../../../CShim/Handler/Signal/Lines/pieces.h"
 #include "../../../../CShim/Handler/Signal/Lines/record_line.h"
 
-// The handler's code uses static buffers, so only one test at a time calls it. A mutex of pthread, because
-// ThreadSanitizer does not see Swift's Mutex.
+// The handler's code uses static buffers, so only one test at a time calls it. The lock is a pthread mutex, because
+// ThreadSanitizer does not detect locks of Swift's Mutex.
 static pthread_mutex_t calling = PTHREAD_MUTEX_INITIALIZER;
 
 size_t cs_test_record_line(void *ring, uint32_t slot, bool is_bare, char *ret_line) {

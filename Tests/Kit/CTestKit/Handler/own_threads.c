@@ -61,8 +61,7 @@ static int wait_in_child(int signal_number, cs_test_wait_call call, const char *
   cs_test_start(directory);
   pthread_sigmask(SIG_BLOCK, &blocked, NULL);
   if (pthread_create(&thread, NULL, wait_for_signal, &waiter) != 0) return 1;
-  // If the signal is sent before the thread waits for it, the signal stays pending. Without the block, the kernel would
-  // deliver the signal at once.
+  // The signal is blocked, so it stays pending if it is sent before the thread waits for it.
   kill(getpid(), signal_number);
   pthread_join(thread, NULL);
   return waiter.received == signal_number ? 0 : 2;
@@ -147,8 +146,8 @@ static int wait_beside_callback(void) {
   return waiter.received == SIGABRT ? 0 : 2;
 }
 
-// The first thread unblocks the signal only after the shield's thread has blocked the signal to pass it on to the
-// program.
+// Tests a signal that arrives in the callback thread. The first thread unblocks the signal only after the callback
+// thread has blocked it to pass it on to the program.
 static int die_beside_callback(const char *directory) {
   char spool[256];
   uint64_t open_signals = 0;
@@ -224,7 +223,8 @@ static int wait_beside_incidents(const char *directory) {
   sem_init(&may_return, 0, 0);
   cs_test_start(directory);
   if (!cs_shim_incidents_follow(stay_in_delivery)) return 1;
-  // The callback thread may still be in the callback that reports the status.
+  // Waits until all threads of the shield block the signal, because the callback thread may still be in the callback
+  // that reports the status.
   do {
     sched_yield();
     look_at_threads(&open_signals);
@@ -240,7 +240,7 @@ static int wait_beside_incidents(const char *directory) {
   return waiter.received == SIGABRT ? 0 : 3;
 }
 
-// A crash of the callback itself is recorded as a crash.
+// A callback that crashes. The crash must be recorded.
 static void crash_in_callback(void *context, cs_shim_status status, const char *text) {
   (void)context;
   (void)status;
@@ -311,8 +311,8 @@ static int enter_namespace(const char *directory) {
   const int threads = look_at_threads(&unused);
   if (unshare(CLONE_NEWUSER) != 0) return 1;
   if (look_at_threads(&unused) != threads) return 2;
-  // The second call is made after the shield has started new threads. The call may fail only because the user has no id
-  // in the namespace, not because of the shield's threads.
+  // This second call comes after the shield has started new threads. It may fail with EPERM, because the user has no id
+  // in the namespace, but not because of the shield's threads.
   return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 || errno == EPERM ? 0 : 3;
 }
 

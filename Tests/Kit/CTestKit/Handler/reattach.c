@@ -74,7 +74,7 @@ static int reconnect_in_shared_table(const char *directory) {
     close(connection);
     connection = answer_process(listener, CS_ATTACH_STATUS_ACCEPTED);
     if (connection < 0) return 4;
-    // A process that has not read the reply to its hello attaches again.
+    // Either the process reports the status, or it attaches again, because it has not read the reply to its hello.
     struct pollfd events[] = {{.fd = told[0], .events = POLLIN}, {.fd = listener, .events = POLLIN}};
     while (poll(events, 2, -1) < 0 && errno == EINTR) {
     }

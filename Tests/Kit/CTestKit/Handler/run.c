@@ -99,7 +99,7 @@ static ssize_t receive(int socket_number, struct msghdr *message) {
   return recvmsg(socket_number, message, MSG_CMSG_CLOEXEC);
 }
 
-// Returns the line number from the calling function if the condition does not hold.
+// Makes the function that contains this macro return the line number if the condition does not hold.
 #define REQUIRE(condition)                                                                                             \
   do {                                                                                                                 \
     if (!(condition)) return __LINE__;                                                                                 \
@@ -127,8 +127,8 @@ int cs_test_check_hello(int connection, int *ret_ring) {
   return 0;
 }
 
-// A handler that connects to crashd by itself does not read the reply. If the reply stayed unread, the hang-up would
-// become a connection reset.
+// `replies` is false for a handler that connects to crashd by itself, because this handler does not read the reply.
+// With an unread reply, the hang-up would become a connection reset.
 static int check_crash(int connection, const cs_ring *ring, bool replies) {
   const cs_attach_reply reply = {.magic = CS_ATTACH_MAGIC,
                                  .version = CS_ATTACH_VERSION,

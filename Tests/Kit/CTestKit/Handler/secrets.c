@@ -51,7 +51,7 @@ int cs_test_run_restricted(cs_test_restriction restriction, const char *director
   const cs_shim_text operation = {.start = "GET /", .bytes = 5};
   cs_shim_request_run(cs_shim_request_begin(operation, operation));
   if (restriction == CS_TEST_RESTRICTED_AFTER) prctl(PR_SET_DUMPABLE, 0);
-  // After the change of the user the kernel restricts dumps of the process, too.
+  // The kernel also restricts dumps of a process that has changed its user.
   if (restriction == CS_TEST_RESTRICTED_DROPPED && setresuid(65534, 65534, 65534) != 0) _exit(94);
   keep_secrets();
   _exit(93);

@@ -79,7 +79,7 @@ static int handler_reset(const char *directory) {
   sem_post(&may_open);
   while (sem_wait(&has_opened) != 0) {
   }
-  // The crashing thread must still have access to the program's descriptor.
+  // The descriptor that the program opened must still be open in the crashing thread.
   return fcntl(opened, F_GETFD) >= 0 ? 0 : 2;
 }
 
@@ -95,7 +95,8 @@ static int other_signals(const char *directory) {
   static cs_kernel_action before[CS_SIGNAL_COUNT];
   sigset_t mask_before;
   sigset_t mask_after;
-  // The system call writes only as many bytes as the kernel's signal set has.
+  // Clears both masks, because the system call writes only the kernel's part of a sigset_t, and the test compares all
+  // bytes.
   memset(&mask_before, 0, sizeof mask_before);
   memset(&mask_after, 0, sizeof mask_after);
   signal(SIGCHLD, do_nothing);

@@ -23,7 +23,7 @@
 #define STRANGER    65534
 #define PATIENCE_MS 300000
 
-// Returns the line number from the calling function if the condition does not hold.
+// Makes the function that contains this macro return the line number if the condition does not hold.
 #define REQUIRE(condition)                                                                                             \
   do {                                                                                                                 \
     if (!(condition)) return __LINE__;                                                                                 \
@@ -151,7 +151,7 @@ static int take_both(int listener, const char *plugin, int ask, int answered, cs
     const bool is_plugin =
         is_file(taken.descriptors[index], plugin) || is_file(taken.descriptors[index], original_path);
     if (is_plugin) gifts->has_replaced_plugin = true;
-    // The images have not changed. Each file except the plug-in was therefore also in the first hello.
+    // Only the plug-in has changed. Each other file was therefore also in the first hello.
     if (!is_plugin && !is_among(taken.descriptors[index], first, gifts->first_count + 1)) gifts->foreign_count++;
   }
   let_go(&taken);

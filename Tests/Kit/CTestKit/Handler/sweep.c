@@ -86,7 +86,7 @@ static void *wait_for_release(void *unused) {
   return unused;
 }
 
-// Sends a signal that the program survives, while there are threads that end before the crash.
+// Causes a crash that the program survives, while there are threads that end before the second crash.
 static void survive_crash(void) {
   pthread_t threads[GONE_COUNT];
   pthread_barrier_init(&ready, NULL, GONE_COUNT + 1);
@@ -136,7 +136,8 @@ int cs_test_sweep_run(cs_test_way way, const char *directory) {
   if (comes_again) signal(SIGTRAP, take_sample);
   if (way == CS_TEST_SWEEP_HANDLER_CRASHES) signal(SIGTRAP, crash_in_handler);
   if (way == CS_TEST_SWEEP_NO_PROC) cs_test_leave_namespaces(0);
-  // On a busy machine the threads take longer to answer the sweep.
+  // The sweep gets more time in tests that expect an answer of every thread, because threads answer late on a busy
+  // machine.
   const bool has_all = way != CS_TEST_SWEEP_SPINNING && way != CS_TEST_SWEEP_PROFILER && !is_off;
   if (has_all) setenv("CRASHSHIELD_SWEEP_MS", "800", 1);
   if (way == CS_TEST_SWEEP_PROFILER) profile();

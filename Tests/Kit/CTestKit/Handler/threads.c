@@ -159,7 +159,8 @@ static int stack_crowds_out(const char *directory) {
 static int make_thread_in_callback(struct dl_phdr_info *info, size_t size, void *context) {
   (void)info;
   (void)size;
-  // This callback holds the loader's lock until another thread has created a thread and that thread has finished.
+  // This callback runs with the loader's lock held. It returns after another thread has created a thread and this
+  // thread has finished.
   pthread_barrier_wait(context);
   pthread_barrier_wait(context);
   return 1;

@@ -129,8 +129,8 @@ static void crash_with_loader_lock_held(void) {
 }
 
 void cs_test_use_up_descriptors(void) {
-  // The limit is higher than all descriptors that other tests of this process have open. If the limit were lower,
-  // closing a descriptor would not make one available.
+  // The limit exceeds the highest descriptor that other tests of this process have open. With a lower limit, closing a
+  // descriptor above the limit would make no number available.
   const struct rlimit limit = {1024, 1024};
   setrlimit(RLIMIT_NOFILE, &limit);
   while (open("/dev/null", O_RDONLY) >= 0) {
@@ -157,8 +157,8 @@ void cs_test_steal_descriptors(void) {
   pthread_barrier_wait(&ready);
 }
 
-// This imitates a daemon that closes all descriptors at its start. The files that the daemon then opens get the numbers
-// that the shield's descriptors had.
+// Imitates a daemon that closes all descriptors at its start, and whose next files get the numbers of the shield's
+// descriptors.
 static void close_and_reuse_descriptors(const char *directory) {
   char path[256];
   syscall(SYS_close_range, 3, ~0U, 0);
@@ -231,14 +231,14 @@ static int vfork_child_crashes(const char *directory) {
 }
 
 static void write_over_counts(void) {
-  // The ring is memory of the program. A wild write can therefore change it.
+  // Simulates a wild write of the program, in whose memory the ring is.
   cs_ring *ring = (cs_ring *)(uintptr_t)cs_testing_ring();
   ring->header.image_count = UINT32_MAX;
   ring->header.class_count = UINT32_MAX;
   ring->header.thread_count = UINT32_MAX;
   ring->header.breadcrumb_head = UINT64_MAX;
-  // The program crashes by abort(). A fault of the shield's handler at the wrong counts would show as a different
-  // signal.
+  // abort() ends the program by SIGABRT. If the shield's handler used the wrong counts and faulted, the program would
+  // end by another signal.
   abort();
 }
 

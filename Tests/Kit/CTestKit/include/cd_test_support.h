@@ -19,9 +19,9 @@ enum {
 
 // Connects a socket of the caller as another user: a child takes the uid and connects. The kernel records the child's
 // credentials at the time of connect() (SO_PEERCRED, SO_PEERGROUPS). The child runs until cd_test_peer_end(). For
-// crashd, this child is the process at the other end of the socket. If `is_restricted` is set, the kernel would not
-// dump the child for that user. The child runs in new `namespaces`, such as CD_TEST_NEW_PIDS. Returns 0 or an errno
-// value.
+// crashd, this child is the process at the other end of the socket. If `is_restricted` is set, the child is not
+// dumpable, so that user may not read its memory. The child runs in new `namespaces`, such as CD_TEST_NEW_PIDS. Returns
+// 0 or an errno value.
 int cd_test_connect_as(int socket, const char *path, uint32_t uid, uint32_t gid, const gid_t *groups,
                        size_t group_count, bool is_restricted, int namespaces, int *ret_link, int32_t *ret_child);
 

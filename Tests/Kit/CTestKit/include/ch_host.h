@@ -10,7 +10,7 @@
 typedef enum ch_counter : uint32_t {
   CH_BEGUN,                // requests that have begun
   CH_TRAPPING,             // 1: the trap is imminent
-  CH_FINISHED_INDEPENDENT, // requests that do not need what the trapped request holds
+  CH_FINISHED_INDEPENDENT, // requests that do not need an object or a lock of the trapped request
   CH_TRAPPED_INDEPENDENT,
   CH_ENDED_INDEPENDENT,
   CH_FINISHED_DEPENDENT,
@@ -59,7 +59,7 @@ void ch_send_illegal(void);
 void ch_breakpoint(void);
 // Replaces the handler of the signal of a trap with one that calls the previous handler.
 void ch_replace_handler(void);
-// Frees a pointer that malloc did not return, and continues after the SIGABRT of the C library.
+// Frees a pointer that malloc did not return, catches the SIGABRT that the C library raises, and continues.
 void ch_corrupt_heap(void);
 // Calls the body from the allocator, with a lock of the allocator held. Returns false if the allocator is not jemalloc.
 bool ch_in_allocator(ch_body body);

@@ -20,7 +20,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_access : uint32
   CS_TEST_ACCESS_NONE = 0,
   CS_TEST_ACCESS_LOAD = 1,
   CS_TEST_ACCESS_STORE = 2,
-  CS_TEST_ACCESS_OPAQUE = 3, // may access memory in a way that is not decoded
+  CS_TEST_ACCESS_OPAQUE = 3, // may access memory, but the decoder does not support the instruction
 } cs_test_access;
 
 // Decodes an instruction. `ret_base` receives the number of the base register of a load or store.

@@ -1,4 +1,5 @@
-// Hooks of another library. They are set before the shield's hooks if ISOLATION_HOST_EARLY_HOOKS is in the environment.
+// Executor hooks that simulate another library. If the environment contains ISOLATION_HOST_EARLY_HOOKS, these hooks are
+// set before the shield's hooks.
 #ifndef CS_TEST_EARLY_H
 #define CS_TEST_EARLY_H
 

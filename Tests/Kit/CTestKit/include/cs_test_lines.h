@@ -1,4 +1,4 @@
-// C functions for tests of the lines that a crash leaves outside of crashd.
+// C functions for tests of the lines that the signal handler writes for a crash: last words and record lines.
 #ifndef CS_TEST_LINES_H
 #define CS_TEST_LINES_H
 
@@ -21,8 +21,8 @@ int cs_test_run_repaired_with_words(const char *directory);
 // Opens a terminal, and stores the descriptor of its reader and that of its programs.
 bool cs_test_open_terminal(int *ret_ends);
 
-// Runs a program whose descriptor 2 becomes the file DIRECTORY/replaced after the start, and which then crashes. Its
-// last words go to stderr. Returns how it ended, as waitpid() does.
+// Runs a program whose descriptor 2 becomes the file DIRECTORY/replaced after the start, and which then crashes. The
+// program's last words go to stderr. Returns its wait status, as waitpid() does.
 int cs_test_run_with_replaced_stderr(const char *directory, bool appends);
 
 // Codes words as one piece into a buffer with `limit` bytes, and returns the number of words that fit.

@@ -7,8 +7,9 @@
 #include <stdint.h>
 
 // What a child process does with the shim. Each value is one test program, and its comment also states the expected
-// exit. Each program starts the shim with the socket DIRECTORY/attach and the spool DIRECTORY/spool. "Ours" is the
-// shield's handler. The program installs an earlier handler before the start, and a later handler after the start.
+// exit; a program whose comment states no exit ends by the signal of its crash. Each program starts the shim with the
+// socket DIRECTORY/attach and the spool DIRECTORY/spool. An earlier handler is one that the program installs before the
+// start of the shim, and a later handler is one that it installs after the start.
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t {
   CS_TEST_SEGV,
   CS_TEST_BUS,
@@ -17,54 +18,55 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_TRAP,
   CS_TEST_FPE,
   CS_TEST_SYS,
-  CS_TEST_ONCE_ATTACHED,   // SIGSEGV, after crashd has accepted the process
-  CS_TEST_ATTACHED_CLOSED, // as ONCE_ATTACHED, but the program has closed all descriptors above 2
-  CS_TEST_SENT,            // kill(getpid(), SIGSEGV)
+  CS_TEST_ONCE_ATTACHED,   // SIGSEGV after crashd has accepted the process
+  CS_TEST_ATTACHED_CLOSED, // SIGSEGV after the attach, when the program has closed all descriptors above 2
+  CS_TEST_SENT,            // the process sends itself SIGSEGV by kill()
   CS_TEST_STACK_OVERFLOW,
   CS_TEST_BAD_CALL,
   CS_TEST_CALL_OF_DATA,
-  CS_TEST_SMASHED_STACK,     // frame pointer, saved registers and return addresses are overwritten
-  CS_TEST_IN_HANDLER,        // the handler itself crashes
-  CS_TEST_EIGHT_THREADS,     // all eight crash at once
-  CS_TEST_ALL_THREADS,       // 64 threads, as many as there are slots
-  CS_TEST_NO_DESCRIPTORS,    // the program has used up RLIMIT_NOFILE
-  CS_TEST_STOLEN_DESCRIPTOR, // as NO_DESCRIPTORS, and another thread takes the descriptor that the shield frees, for 30
-                             // ms
-  CS_TEST_ABANDONED_SLOT,    // a slot is left half-written, then a crash
-  CS_TEST_WILD_COUNTS,       // the program has overwritten the counts of the ring, then SIGABRT
-  CS_TEST_CLOSED_DESCRIPTORS, // the program closed all descriptors above 2, and opened its own files
-  CS_TEST_LOADER_LOCK,        // another thread is inside a dl_iterate_phdr callback
+  CS_TEST_SMASHED_STACK,      // frame pointer, saved registers and return addresses are overwritten
+  CS_TEST_IN_HANDLER,         // the handler itself crashes
+  CS_TEST_EIGHT_THREADS,      // eight threads crash at once
+  CS_TEST_ALL_THREADS,        // 64 threads crash at once, one for each slot of the ring
+  CS_TEST_NO_DESCRIPTORS,     // a crash after the program has used up RLIMIT_NOFILE
+  CS_TEST_STOLEN_DESCRIPTOR,  // as NO_DESCRIPTORS, and another thread takes the descriptor that the shield frees, and
+                              // holds it for 30 ms
+  CS_TEST_ABANDONED_SLOT,     // a crash while a slot is half-written
+  CS_TEST_WILD_COUNTS,        // SIGABRT after the program has overwritten the counts of the ring
+  CS_TEST_CLOSED_DESCRIPTORS, // a crash after the program closed all descriptors above 2 and opened its own files
+  CS_TEST_LOADER_LOCK,        // a crash while another thread is inside a dl_iterate_phdr callback
   CS_TEST_PREVIOUS_RETURNS,   // an earlier handler of SIGTRAP returns; exits 0 if it ran once and kept errno
   CS_TEST_IGNORED,            // an ignored signal is sent; exits 0
   CS_TEST_FORKED_CHILD,       // a child crashes without starting the shield; exits 0 if it ended by its signal
   CS_TEST_CHILD_STARTS,       // a child starts the shield, then crashes; exits 0 if it ended by its signal
   CS_TEST_VFORKED_CHILD,      // a vfork child crashes; exits 0 if it ended by its signal and wrote nothing
-  CS_TEST_FILE_SIZE_LIMIT,    // RLIMIT_FSIZE is below the size of a spool file, then a crash
-  CS_TEST_STARTS_LIMITED,     // as FILE_SIZE_LIMIT, but before the start; exits 0 if the start failed with EFBIG
+  CS_TEST_FILE_SIZE_LIMIT,    // a crash while RLIMIT_FSIZE is below the size of a spool file
+  CS_TEST_STARTS_LIMITED,     // RLIMIT_FSIZE is lowered before the start; exits 0 if the start failed with EFBIG
   CS_TEST_REUSED_CONNECTION, // when crashd hangs up, the program has its own socket at the connection's number; exits 0
                              // if the data of that socket are untouched
-  CS_TEST_RETRIED_WITHOUT_DESCRIPTORS, // no crashd; the program uses up all descriptors after the idle thread's retry
+  CS_TEST_RETRIED_WITHOUT_DESCRIPTORS, // a crash without crashd, after the program used up all descriptors after a
+                                       // retry of the idle thread
   CS_TEST_IGNORED_WHILE_READING,       // an ignored signal is sent during a read(); exits 0 if the read continues
-  CS_TEST_HANDLED_WHILE_READING,       // as IGNORED_WHILE_READING, with an earlier handler that has SA_RESTART
-  CS_TEST_CHAINED_ABORT,               // abort(); a later handler calls ours with only the signal's number
-  CS_TEST_CHAINED_FAULT,               // a fault; a later handler calls ours with only the signal's number
+  CS_TEST_HANDLED_WHILE_READING, // as IGNORED_WHILE_READING, but an earlier handler with SA_RESTART handles the signal
+  CS_TEST_CHAINED_ABORT,         // abort(); a later handler calls the shield's with only the signal's number
+  CS_TEST_CHAINED_FAULT,         // a fault; a later handler calls the shield's with only the signal's number
   CS_TEST_REPLACED_LIBRARY, // a library is replaced and opened again after the start, then the program crashes; exits 0
                             // if the record has the new build id
   CS_TEST_INTERRUPTED_PAUSE,  // signals arrive during the idle thread's pause; exits 0 if it continues to wait
-  CS_TEST_HANDLERS_REPLACED,  // other handlers replace ours; exits 0 if the shield reports them
-  CS_TEST_HANDLER_GIVEN_BACK, // an earlier handler handled a sent signal; exits 0 if its action is restored and our
-                              // handler is not reported as replaced
-  CS_TEST_HANDLER_RESET, // a later handler with SA_RESETHAND calls ours and then jumps out; exits 0 if the crashing
-                         // thread still has the program's descriptors
-  CS_TEST_OTHER_SIGNALS, // exits 0 if the start left all other signals and the mask as they were
+  CS_TEST_HANDLERS_REPLACED,  // later handlers replace the shield's; exits 0 if the shield reports them
+  CS_TEST_HANDLER_GIVEN_BACK, // an earlier handler handled a sent signal; exits 0 if its action is restored and the
+                              // shield's handler is not reported as replaced
+  CS_TEST_HANDLER_RESET,      // a later handler with SA_RESETHAND calls the shield's and then jumps out; exits 0 if the
+                              // crashing thread still has the program's descriptors
+  CS_TEST_OTHER_SIGNALS,      // exits 0 if the start left all other signals and the mask as they were
   // Forked children and early starts: forks.c.
   CS_TEST_CHILD_LIKE_PARENT,        // a child starts the shield like its parent, then crashes; exits 0 on success
-  CS_TEST_CHILD_REATTACHES,         // as CHILD_LIKE_PARENT, by CRASHSHIELD_FORK=1
+  CS_TEST_CHILD_REATTACHES,         // as CHILD_LIKE_PARENT, but CRASHSHIELD_FORK=1 starts the shield in the child
   CS_TEST_CHILD_BESIDE_LOADER_LOCK, // as CHILD_LIKE_PARENT, while another thread of the parent holds the loader's lock
   CS_TEST_GRANDCHILD,               // a grandchild starts the shield like its grandparent; its parent does not
   CS_TEST_CHILD_OF_NOBODY,          // no start before the fork; exits 0 if the child's start returns the error
   CS_TEST_EARLY,                    // SIGSEGV after the first part of a start
-  CS_TEST_EARLY_THEN_START,         // as EARLY, after both parts; exits with a distinct number if a part failed
+  CS_TEST_EARLY_THEN_START, // SIGSEGV after both parts of a start; exits with a distinct number if a part failed
   // Threads: threads.c. Programs that do not crash exit with 0 on success, else with a number that identifies the
   // failed check.
   CS_TEST_THREAD_OVERFLOW,
@@ -72,29 +74,30 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_DESTRUCTOR_OVERFLOW,   // a stack overflow in the destructor of the program's own thread-specific data
   CS_TEST_OWN_STACK_OVERFLOW,    // a stack overflow on a thread that has set up its own alternate stack
   CS_TEST_NO_STACKS_OVERFLOW,    // a stack overflow with CRASHSHIELD_ALTSTACKS=0
-  CS_TEST_STACKS_GIVEN,          // no alternate stack before the start, one after it, none in a forked child
+  CS_TEST_STACKS_GIVEN, // threads have no alternate stack before the start and in a forked child, and one after the
+                        // start
   CS_TEST_STACKS_TAKEN_BACK, // a thread returns, exits, is cancelled, or has its own alternate stack; the mapping of
                              // the stack that the shield had given the thread must be freed
-  CS_TEST_STACK_REFUSED,     // no memory for an alternate stack
-  CS_TEST_STACK_CROWDS_OUT,  // memory for either an alternate stack or the thread's own stack
+  CS_TEST_STACK_REFUSED,     // there is no memory for the alternate stack of a thread
+  CS_TEST_STACK_CROWDS_OUT,  // there is memory for the thread's own stack or its alternate stack, not for both
   CS_TEST_THREAD_BESIDE_LOADER_LOCK, // a thread is created while another one is inside a dl_iterate_phdr callback
   // Crashes while other threads exist: sweep.c.
-  CS_TEST_SWEEP_IDLE,     // 1,000 waiting threads
-  CS_TEST_SWEEP_SPINNING, // 100 running threads
-  CS_TEST_SWEEP_BLOCKED,  // a thread that blocks all signals
-  CS_TEST_SWEEP_OFF,      // with CRASHSHIELD_SWEEP_MS=0
+  CS_TEST_SWEEP_IDLE,     // a crash beside 1,000 waiting threads
+  CS_TEST_SWEEP_SPINNING, // a crash beside 100 running threads
+  CS_TEST_SWEEP_BLOCKED,  // a crash beside a thread that blocks all signals
+  CS_TEST_SWEEP_OFF,      // a crash with CRASHSHIELD_SWEEP_MS=0
   CS_TEST_HELD_STACK, // a signal reaches a thread whose system call a crash has interrupted; an earlier handler handles
                       // the crash; exits 0 if the signal's handler ran on the thread's own stack
   CS_TEST_HELD_REMINDER,   // the halt begins after the sweep has restored SIGPROF; exits 0 if the halt sends no signal
   CS_TEST_SWEEP_PROFILER,  // the program uses SIGPROF; exits 0 if its action is restored when an earlier handler runs
-  CS_TEST_SWEEP_AGAIN,     // 8 waiting threads at a signal that an earlier handler handles, then 2 other threads at
-                           // SIGSEGV
-  CS_TEST_SWEEP_NOT_AGAIN, // as SWEEP_AGAIN, but the handler itself crashes before the second sweep
-  CS_TEST_SWEEP_HANDLER_CRASHES, // 2 waiting threads at a crash whose earlier handler aborts
+  CS_TEST_SWEEP_AGAIN,     // a signal beside 8 waiting threads, which an earlier handler handles, then SIGSEGV beside 2
+                           // other threads
+  CS_TEST_SWEEP_NOT_AGAIN, // as SWEEP_AGAIN, but the shield's handler crashes before the second sweep
+  CS_TEST_SWEEP_HANDLER_CRASHES, // a crash beside 2 waiting threads; the earlier handler that gets the signal aborts
   CS_TEST_SWEEP_OFF_TOGETHER,    // 8 threads crash at once, with CRASHSHIELD_SWEEP_MS=0
-  CS_TEST_SWEEP_NO_PROC,         // a waiting thread, and no /proc
-  CS_TEST_SWEEP_FOREIGN_PROC, // a waiting thread, and the /proc of another pid namespace; exits 0 if the process ended
-                              // by SIGSEGV
+  CS_TEST_SWEEP_NO_PROC,         // a crash beside a waiting thread, without /proc
+  CS_TEST_SWEEP_FOREIGN_PROC,    // a crash beside a waiting thread, with the /proc of another pid namespace; exits 0 if
+                                 // the process ended by SIGSEGV
 } cs_test_way;
 
 // Returns whether children may start threads. The thread sanitizer ends a forked child of a threaded process if the
@@ -108,7 +111,7 @@ bool cs_test_gives_stacks(void);
 // Runs `way` in a child process. Returns the child's wait status, or -1 if the child was killed after 20 s.
 int cs_test_run(cs_test_way way, const char *directory);
 
-// Values other than 0 replace the watchdog's own values; see cs_testing_watch().
+// The timeouts of the watchdog. A value of 0 keeps the watchdog's default; see cs_testing_watch().
 typedef struct cs_test_patience {
   uint32_t reminder_ms;
   uint32_t deadline_ms;
@@ -128,7 +131,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_stuck_way : uin
   CS_TEST_STUCK_CHAINED,         // an earlier handler receives the fault with the registers of the crash
   CS_TEST_STUCK_CHAINED_ABORT,   // an earlier handler of SIGABRT receives the signal
   CS_TEST_STUCK_WITHOUT_DETAILS, // as CHAINED, while the kernel can queue no signal
-  CS_TEST_STUCK_BLOCKED,         // as CHAINED, and a later handler calls ours with its own signal blocked
+  CS_TEST_STUCK_BLOCKED,         // as CHAINED, and a later handler calls the shield's with its own signal blocked
   CS_TEST_STUCK_HELD,  // as CHAINED, but the thread receives no signal until the watchdog has committed its record
   CS_TEST_STUCK_CHILD, // a forked child starts the shield; the child ends by its signal
   CS_TEST_STUCK_FIRST_PROCESS, // the process is the first one of a pid namespace; it ends by SIGSEGV
@@ -144,23 +147,23 @@ int cs_test_run_stuck(cs_test_stuck_way way, const char *directory);
 // unless its comment differs.
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_chance_way : uint32_t {
   CS_TEST_CHANCE_REPAIRED,   // the handler repairs 500 faults on each of two threads
-  CS_TEST_CHANCE_THEN_CRASH, // as REPAIRED, then SIGSEGV at 0x38
+  CS_TEST_CHANCE_THEN_CRASH, // as REPAIRED; then a fault at 0x38 ends the process by SIGSEGV
   CS_TEST_CHANCE_LEFT, // siglongjmp() leaves the handler 500 times; the program then waits until the ring has no record
-  CS_TEST_CHANCE_LEFT_THEN_CRASH, // as LEFT, then SIGILL
+  CS_TEST_CHANCE_LEFT_THEN_CRASH, // as LEFT; then SIGILL ends the process
   CS_TEST_CHANCE_LEFT_DEEPER,     // siglongjmp() leaves the handler, and the thread then waits in a deeper frame; the
                                   // deadline is 100 ms
   CS_TEST_CHANCE_JUMPED_TO,       // a handler that was installed later ends in a tail call of the shield's handler
   CS_TEST_CHANCE_SIGNALLED,       // the handler repairs 500 faults while another thread sends SIGUSR2
-  CS_TEST_CHANCE_DEFAULT,         // the handler restores the default action, and returns; SIGSEGV
-  CS_TEST_CHANCE_SENT_AGAIN,      // as DEFAULT, and the handler sends the signal again; SIGSEGV
-  CS_TEST_CHANCE_ENDS,            // the handler ends the process with status 3
-  CS_TEST_CHANCE_LATE,            // as ENDS, but after the deadline of 100 ms, when the record has become a crash
-  CS_TEST_CHANCE_ABORTS,          // the handler calls abort(); SIGABRT
+  CS_TEST_CHANCE_DEFAULT,         // the handler restores the default action and returns; the process ends by SIGSEGV
+  CS_TEST_CHANCE_SENT_AGAIN, // as DEFAULT, but the handler also sends the signal again; the process ends by SIGSEGV
+  CS_TEST_CHANCE_ENDS,       // the handler ends the process with status 3
+  CS_TEST_CHANCE_LATE,       // as ENDS, but after the deadline of 100 ms, when the record has become a crash
+  CS_TEST_CHANCE_ABORTS,     // the handler calls abort(); the process ends by SIGABRT
   CS_TEST_CHANCE_LOOPS, // the handler returns without a repair each time; the program ends when a crash is in the ring
-  CS_TEST_CHANCE_ONCE,  // the handler has SA_RESETHAND; SIGSEGV
+  CS_TEST_CHANCE_ONCE,  // the handler has SA_RESETHAND and repairs nothing; the process ends by SIGSEGV
   CS_TEST_CHANCE_OWN_STACK, // the handler checks its mask, its stack and its context, and repairs the fault
-  CS_TEST_CHANCE_ON_STACK,  // as OWN_STACK, with SA_ONSTACK
-  CS_TEST_CHANCE_OVERFLOW,  // the stack overflows; SIGSEGV
+  CS_TEST_CHANCE_ON_STACK,  // as OWN_STACK, but the handler has SA_ONSTACK
+  CS_TEST_CHANCE_OVERFLOW,  // the stack overflows; the process ends by SIGSEGV
 } cs_test_chance_way;
 
 int cs_test_run_chance(cs_test_chance_way way, const char *directory);
@@ -169,8 +172,8 @@ int cs_test_run_chance(cs_test_chance_way way, const char *directory);
 // ring contains no crash at the end.
 int cs_test_run_traps(const char *directory);
 
-// Runs a program without /proc: the handler of SIGSEGV at 0x38 ends the process with status 3. Before that the watchdog
-// has withdrawn the records of two threads that left the handler and ended.
+// Runs a program without /proc, in which the handler of a SIGSEGV at 0x38 ends the process with status 3. Before that
+// the watchdog has withdrawn the records of two threads that left the handler and ended.
 int cs_test_run_chance_without_proc(const char *directory);
 
 // A thread stalls between its check of a slot and its claim, while another thread claims, commits and keeps the slot.
@@ -198,13 +201,13 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_own_way : uint3
                          // by the signal
   CS_TEST_OWN_CRASHED_CALLBACK, // a callback crashes; the process ends by SIGSEGV
   CS_TEST_OWN_SETXID,  // root keeps its capabilities in the first thread, then changes its user, and then its groups
-  CS_TEST_OWN_UNSHARE, // enters a user namespace, then another one
-  CS_TEST_OWN_SETNS,   // enters another process's user and mount namespaces
-  CS_TEST_OWN_NUMBERS, // the program's first free descriptors are 3 and the following
+  CS_TEST_OWN_UNSHARE, // the program enters a user namespace, and then another one
+  CS_TEST_OWN_SETNS,   // the program enters another process's user and mount namespaces
+  CS_TEST_OWN_NUMBERS, // checks that the lowest descriptors from 3 on stay free for the program
   CS_TEST_OWN_SHARED_TABLE, // a seccomp filter refuses close_range, and crashd restarts
   CS_TEST_OWN_REFUSED,   // crashd refuses the process; the thread of the connection ends, and the shield no longer uses
                          // its tid
-  CS_TEST_OWN_RIGHTS,    // two threads change their groups repeatedly, as in CS_TEST_OWN_SETXID
+  CS_TEST_OWN_RIGHTS,    // two threads change the groups of the process repeatedly
   CS_TEST_OWN_RETRIED,   // a start fails after its callback thread has started; a second start succeeds
   CS_TEST_OWN_RESTARTED, // a thread with SIGSEGV blocked enters a namespace; callbacks still run with SIGSEGV unblocked
 } cs_test_own_way;
@@ -230,12 +233,12 @@ int cs_test_run_crash_connects(const char *directory, int *ret_wait_status);
 
 // How a process records incidents.
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_incident_way : uint32_t {
-  CS_TEST_INCIDENT_MANY,       // at least 100,000 incidents, for at least a second
-  CS_TEST_INCIDENT_IN_HANDLER, // one incident, in a signal handler
-  CS_TEST_INCIDENT_OLD_CRASHD, // some incidents while crashd does not support wake-ups for incidents, and then a crash
-  CS_TEST_INCIDENT_ASIDE,      // one incident, and another one after the shield's threads ended and started again for
-                               // unshare()
-  CS_TEST_INCIDENT_NO_QUEUE,   // one incident while the kernel can queue no signal, and more incidents afterwards
+  CS_TEST_INCIDENT_MANY,       // records at least 100,000 incidents, for at least a second
+  CS_TEST_INCIDENT_IN_HANDLER, // records one incident in a signal handler
+  CS_TEST_INCIDENT_OLD_CRASHD, // records incidents while crashd does not support wake-ups for them, and then crashes
+  CS_TEST_INCIDENT_ASIDE, // records one incident, and another one after unshare(), for which the shield's threads ended
+                          // and started again
+  CS_TEST_INCIDENT_NO_QUEUE, // records one incident while the kernel can queue no signal, and more incidents later
 } cs_test_incident_way;
 
 // Runs a child that records incidents as `way` states. This process plays crashd. Returns 0, or the line number of the
@@ -302,7 +305,7 @@ bool cs_test_spool_contains(const char *directory, const char *text);
 #define CS_TEST_ENVIRONMENT_SECRET "violet-environment-4713"
 int cs_test_run_with_secrets(const char *memory, const char *directory);
 
-// When the child becomes a process that the kernel would not dump for its user.
+// When the child becomes non-dumpable, that is, a process whose memory its user must not read.
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_restriction : uint32_t {
   CS_TEST_RESTRICTED_BEFORE,  // before the start
   CS_TEST_RESTRICTED_AFTER,   // after the start

@@ -166,7 +166,7 @@ class Leaf {
 
 /// A middleware of a server.
 ///
-/// It waits for the next middleware.
+/// The middleware awaits the next middleware.
 struct Account: Sendable {
   var name: String
 

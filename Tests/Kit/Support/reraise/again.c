@@ -96,7 +96,8 @@ static void overflow(void) {
   descend(0);
 }
 
-// First a fault that the program survives, then a signal that is not caused by a fault.
+// The handler skips the faulting instruction, so that the program survives the fault. The program later sends itself a
+// signal.
 static void skip(int signal, siginfo_t *information, void *context) {
   (void)information;
   ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += 2;

@@ -5,9 +5,9 @@ import Foundation
 
 /// A forced cast that fails.
 public struct CastsFault: Sendable {
-  /// The value and the target type of the cast.
+  /// A description of the cast: its value and its target type.
   public var name: String
-  /// The kind of the record that this cast causes.
+  /// The kind of the incident that the shield records for this cast.
   public var kind: ShieldKind
   /// The line of the cast.
   public var line: Int
@@ -21,7 +21,7 @@ public struct CastsFault: Sendable {
     self.body = body
   }
 
-  /// Casts that have a fallback value, each with its fallback value.
+  /// Casts for which the shield has a fallback value, each with this value.
   public static let given: [(fault: CastsFault, value: String)] = [
     (
       CastsFault("null for a number", .null) {

@@ -36,7 +36,7 @@ struct ContainedRequestTests {
     }
   }
 
-  @Test("a trap ends its request with an error, and an outer request catches the error of an inner one")
+  @Test("a trap ends its request with an error, and an outer request can catch the error of an inner request")
   func traps() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startContained()
@@ -78,7 +78,7 @@ struct ContainedRequestTests {
     }
   }
 
-  @Test("a trap that races with the cancellation of its caller gives the caller one answer")
+  @Test("if a trap races with the cancellation of the caller, the caller still gets exactly one result")
   func cancelledTraps() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startContained(budget: 200)
@@ -97,7 +97,7 @@ struct ContainedRequestTests {
     }
   }
 
-  @Test("6,000 requests run at once; those without an entry run in the caller's task and are counted")
+  @Test("of 6,000 simultaneous requests, those without a table entry run in the caller's task and are counted")
   func overflow() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startContained()
@@ -123,7 +123,7 @@ struct ContainedRequestTests {
     }
   }
 
-  @Test("300,000 contained requests allocate no memory that stays")
+  @Test("300,000 contained requests leak no memory")
   func leaks() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startContained()

@@ -6,12 +6,12 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Tests the threads that run Swift tasks while containment uses the pool.
+/// Tests the pool of containment: the threads of the shield that run the program's Swift tasks.
 ///
 /// Each test runs in its own process.
 @Suite("The pool of containment", .unlessSanitized)
 struct PoolTests {
-  @Test("jobs of all kinds run on the pool: priorities, groups, async let, actors, and what follows an await")
+  @Test("tasks of all priorities, task groups, async let, actors and continuations after an await run on the pool")
   func kinds() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startContained()
@@ -66,7 +66,7 @@ struct PoolTests {
     }
   }
 
-  @Test("after a trap, another thread takes the seat: all seats run jobs at the same time")
+  @Test("after traps, the pool still runs as many tasks at the same time as there are processors")
   func seats() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startContained()
@@ -85,7 +85,7 @@ struct PoolTests {
     }
   }
 
-  @Test("with a hook of another library, containment is off and says why, and the jobs run as before")
+  @Test("if another library has set the enqueue hook, containment is off with a reason, and tasks run as before")
   func takenHook() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       let passOn: @convention(c) (UnsafeRawPointer, UnsafeRawPointer) -> Void = { job, original in
@@ -106,7 +106,7 @@ struct PoolTests {
   }
 
   @Test(
-    "an invalid CRASHSHIELD_CONTAINMENT switches containment off and says why, and the shield starts",
+    "with an invalid CRASHSHIELD_CONTAINMENT, containment is off with a reason, and the shield starts",
     arguments: ["contain", "contain:0", "contain:201", "contain:x", "on", "drain:1"])
   func invalidEnvironment(value: String) async {
     await #expect(processExitsWith: .exitCode(rightStatus)) { [value = value as String] in
@@ -124,7 +124,7 @@ struct PoolTests {
     }
   }
 
-  @Test("CRASHSHIELD_CONTAINMENT replaces the mode of the program, whose own values must still be in range")
+  @Test("CRASHSHIELD_CONTAINMENT replaces the program's mode, but the values in the program must still be in range")
   func environment() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       var configuration = Shield.Configuration(socket: "/dev/null/attach", spool: "/dev/null/spool")

@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// The requests of a test, and their results.
+/// Starts the requests of a test and counts their results.
 final class Requests: Sendable {
   private let gate = Gate()
   private let counts = Mutex<(waiting: Int, finished: Int, trapped: Int, ended: Int)>((0, 0, 0, 0))
@@ -55,7 +55,7 @@ func startShield(spool: String, _ containment: Shield.Containment, onDrain: (@Se
   }
 }
 
-/// An event that code outside of tasks announces.
+/// An event that code outside of tasks can signal, and that a task can await.
 final class Event: Sendable {
   private let gate = Gate()
 
@@ -73,7 +73,7 @@ func stayForever() async {
 func startThread(_ body: @escaping @Sendable () -> Void) { Thread.detachNewThread { body() } }
 
 extension RingBytes {
-  /// The verdict about a crash, and its reason.
+  /// Returns the verdict about the crash in a slot, and the reason.
   func verdict(slot: Int = 0) -> (cs_ring_verdict?, cs_ring_verdict_reason?) {
     let record = TestRing.record(slot)
     return (

@@ -13,7 +13,9 @@ import Testing
 struct DrainTests {
   private static let others = 6
 
-  @Test("without the pool, the others finish, and the process ends by the trap", arguments: [false, true])
+  @Test(
+    "in a drain, the other requests finish, and the process ends by the signal of the trap",
+    arguments: [false, true])
   func done(hasPool: Bool) async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGILL)) {
@@ -40,7 +42,7 @@ struct DrainTests {
     }
   }
 
-  @Test("with the pool, further traps of the drain are answered, and have records")
+  @Test("with the pool, the requests of further traps during a drain are answered, and each trap has a record")
   func further() async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
@@ -63,7 +65,9 @@ struct DrainTests {
     }
   }
 
-  @Test("requests that never end are answered at the deadline, or when nothing moves", arguments: [true, false])
+  @Test(
+    "requests that never end are answered at the deadline of the drain, or when no request progresses",
+    arguments: [true, false])
   func late(hasDeadline: Bool) async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGILL)) {
@@ -86,7 +90,7 @@ struct DrainTests {
     }
   }
 
-  @Test("exit() during a drain does not hide the signal")
+  @Test("exit() during a drain does not replace the signal by which the process ends")
   func leaves() async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
@@ -102,7 +106,7 @@ struct DrainTests {
     }
   }
 
-  @Test("exit() after a contained trap has its own status")
+  @Test("exit() after a contained trap ends the process with the status of exit()")
   func leavesLater() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield(spool: "/dev/null/spool", .contain(budget: 4))
@@ -113,7 +117,7 @@ struct DrainTests {
     }
   }
 
-  @Test("another crash ends the drain, and the process, by its own signal")
+  @Test("another crash during a drain ends the process at once, by the signal of that crash")
   func crash() async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGSEGV)) { [directory = directory as String] in
@@ -135,7 +139,7 @@ struct DrainTests {
   }
 
   @Test(
-    "threads that wait for a lock of a parked thread are found, and their requests are answered",
+    "a drain detects threads that wait for a lock of a parked thread, and answers their requests",
     arguments: [true, false])
   func waits(isMutex: Bool) async throws {
     try await withSpool { directory in

@@ -8,7 +8,7 @@ enum TrapPlace: String, CaseIterable, Codable, Sendable {
   case task, afterAwait, asyncLet, groupChild, unstructured, failure
   case actor, mainActor, lazyGlobal, dispatch, print, libc, cancellation, deep, detached, thread
 
-  /// The reason why a trap in this place drains the process, or nil if the trap is contained.
+  /// The reason why a trap in this code drains the process, or nil if the trap is contained.
   var reason: cs_ring_verdict_reason? {
     switch self {
     case .task, .afterAwait, .asyncLet, .groupChild, .unstructured, .failure: nil
@@ -24,7 +24,7 @@ enum TrapPlace: String, CaseIterable, Codable, Sendable {
     }
   }
 
-  /// Whether the shield finds the request of the trap.
+  /// Whether the shield can determine the request of the trap.
   var isOfRequest: Bool { self != .detached && self != .thread }
 
   func trap() async {

@@ -41,7 +41,7 @@ struct VerdictTests {
   }
 
   @Test(
-    "another trap drains the process: it answers its request, the others finish, and the signal stays",
+    "a trap that cannot be contained drains the process: the other requests finish, then the trap ends the process",
     arguments: drainedPlaces)
   func drained(place: TrapPlace) async throws {
     try await withSpool { directory in
@@ -92,7 +92,7 @@ struct VerdictTests {
     }
   }
 
-  @Test("without containment, a record has no verdict")
+  @Test("if containment is off, the record of a trap has no verdict")
   func off() async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
@@ -107,7 +107,7 @@ struct VerdictTests {
     }
   }
 
-  @Test("the trap after the budget drains, and a trap in a nested request ends both requests")
+  @Test("the first trap beyond the budget drains the process, and a trap in a nested request ends both requests")
   func budget() async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
@@ -131,7 +131,7 @@ struct VerdictTests {
     }
   }
 
-  @Test("a place that traps again and again drains before the budget is used up, but other places do not")
+  @Test("a trap of code whose earlier traps have used half of the budget drains the process; other traps do not")
   func repeated() async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in

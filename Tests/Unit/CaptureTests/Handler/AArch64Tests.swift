@@ -1,7 +1,9 @@
 import CTestKit
 import Testing
 
-/// Tests of the code for AArch64 that no processor must run, with values that no emulator produces.
+/// Tests of the code for AArch64 that also compiles on other architectures.
+///
+/// The tests use values that no emulator produces.
 @Suite("The capture for AArch64")
 struct AArch64Tests {
   /// DW_CFA_advance_loc by one instruction, whose length is the code alignment factor 4.
@@ -19,7 +21,7 @@ struct AArch64Tests {
     return result < 0 ? nil : result == 1
   }
 
-  @Test("a row has a signed return address from DW_CFA_AARCH64_negate_ra_state on, until the next one")
+  @Test("the return address is signed after DW_CFA_AARCH64_negate_ra_state, until the next such instruction")
   func negated() {
     let instructions = [Self.advance, Self.negate, Self.advance, Self.negate, Self.advance]
     #expect(isSigned(instructions, at: 0) == false)
@@ -51,7 +53,8 @@ struct AArch64Tests {
     let code: [UInt32] = [0xd100_c3ff, 0xa902_7bfd, 0xf900_0ff6, 0x9100_83fd]
     #expect(prologue(code) == 4)
     #expect(prologue([code[0], code[1], 0xf900_0bf3, code[2], code[3]]) == 5)
-    // A context at another offset, a missing context, a frame pointer before the context, a call and a return.
+    // Invalid prologues: the context at another offset, no context, a frame pointer before the context, a call and a
+    // return.
     #expect(prologue([code[0], code[1], 0xf900_0bf6, code[3]]) == 0)
     #expect(prologue([code[0], code[1], code[3]]) == 0)
     #expect(prologue([code[0], code[1], code[3], code[2]]) == 0)
@@ -60,7 +63,7 @@ struct AArch64Tests {
     #expect(prologue(Array(code.dropLast())) == 0)
   }
 
-  @Test("bl calls forward and backward; other branches call no known function")
+  @Test("the target of bl is decoded for forward and backward calls; other branches have no known target")
   func calls() {
     #expect(cs_test_call_target(0x9400_0002, 0x1000) == 0x1008)
     #expect(cs_test_call_target(0x97ff_ffff, 0x1000) == 0xffc)
@@ -114,7 +117,7 @@ struct AArch64Tests {
     (0xa400_a020, .CS_TEST_ACCESS_OPAQUE, 0, "ld1b {z0.b}, p0/z, [x1]"),
   ]
 
-  @Test("an instruction shows whether it loads or stores, and its base register", arguments: accesses)
+  @Test("the decoder determines whether an instruction loads or stores, and its base register", arguments: accesses)
   func access(code: UInt32, access: cs_test_access, base: UInt32, text: String) {
     var found: UInt32 = 0
     // The number is written before the call returns.

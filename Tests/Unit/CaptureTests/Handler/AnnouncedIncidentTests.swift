@@ -30,12 +30,13 @@ struct AnnouncedIncidentTests {
   }
 
   @Test(
-    "incidents still wake crashd after the shield's threads have stepped aside", .enabled(if: cs_test_can_unshare()))
+    "incidents still wake crashd after the shield's threads have ended and started again",
+    .enabled(if: cs_test_can_unshare()))
   func aside() throws {
     #expect(try run(.CS_TEST_INCIDENT_ASIDE) == [0, 0])
   }
 
-  @Test("a process that cannot wake crashd records this in its ring, until it can wake crashd again")
+  @Test("a process that cannot wake crashd for incidents states this in its ring until it can wake crashd again")
   func queue() throws {
     #expect(try run(.CS_TEST_INCIDENT_NO_QUEUE) == [0, 0])
   }
@@ -43,7 +44,7 @@ struct AnnouncedIncidentTests {
 
 @Suite("The incidents that a process reads from its own ring")
 struct ReadIncidentTests {
-  @Test("a detail of a crash that the process survived is not an incident of the process")
+  @Test("an incident that only describes a crash is not reported to the process that survived the crash")
   func details() async {
     await #expect(processExitsWith: .exitCode(42)) {
       guard Shield.start(configuration: .init(socket: "/dev/null/attach", spool: "/dev/null/spool")).isStarted

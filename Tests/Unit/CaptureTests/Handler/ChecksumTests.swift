@@ -19,7 +19,7 @@ struct ChecksumTests {
     #expect(tableChecksum(bytes) == expected)
   }
 
-  @Test("the CRC-32C of a part continues from that of the previous part")
+  @Test("a CRC-32C computed in parts equals the CRC-32C of the whole")
   func continued() {
     let bytes = (0..<1000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
     for cut in [0, 1, 7, 8, 9, 500, 1000] {

@@ -54,7 +54,7 @@ struct CrashTests {
   ]
 
   @Test(
-    "a crash keeps its signal and leaves one complete record",
+    "a crash leaves one complete record, and the process ends by the same signal as without the shield",
     arguments: CrashTests.signals)
   func signalIsKept(way: cs_test_way, signal: Int32) throws {
     let outcome = try crash(way)
@@ -99,7 +99,7 @@ struct CrashTests {
     #expect(outcome.spool.frame1_trust == UInt32(cs_ring_trust.CS_RING_TRUST_SCAN.rawValue))
   }
 
-  @Test("a crash on a smashed stack is recorded, even if few frames can be found")
+  @Test("a crash with an overwritten stack is recorded, even if the unwinder finds few frames")
   func smashedStack() throws {
     let outcome = try crash(.CS_TEST_SMASHED_STACK)
     #expect(outcome.signal == SIGSEGV)
@@ -132,7 +132,7 @@ struct CrashTests {
     #expect(outcome.spool.bad_checksum_count == 0)
   }
 
-  @Test("a crash uses a free slot next to a half-written slot")
+  @Test("if a slot is half-written, a crash uses another slot")
   func abandonedSlot() throws {
     let outcome = try crash(.CS_TEST_ABANDONED_SLOT)
     #expect(outcome.signal == SIGSEGV)
@@ -173,7 +173,7 @@ struct CrashTests {
     #expect(outcome.spool.committed_count == 1)
   }
 
-  @Test("a crash reaches a daemon that started later, with the ring and the images")
+  @Test("a process that found no daemon at its start sends its ring and images to a daemon that runs at its crash")
   func connects() throws {
     try withTemporaryDirectory { directory in
       var waitStatus: Int32 = -1
@@ -241,7 +241,9 @@ struct CopyTests {
     }
   }
 
-  @Test("an announced crash is also in the spool, with its sweep", arguments: [(0o1733, 0o600), (0o3733, 0o640)])
+  @Test(
+    "a crash that the process announced to crashd is also in the spool, with its sweep",
+    arguments: [(0o1733, 0o600), (0o3733, 0o640)])
   func copy(directory: mode_t, file: UInt32) throws {
     let spool = try spool(mode: directory)
     #expect(spool.file_count == 1)
@@ -255,7 +257,7 @@ struct CopyTests {
   }
 
   @Test(
-    "an announced crash leaves no spool copy where no daemon removes it, and creates no directory",
+    "an announced crash is not spooled if no daemon would remove the copy, and creates no spool directory",
     arguments: [nil, 0o700] as [mode_t?])
   func none(directory: mode_t?) throws {
     let spool = try spool(mode: directory)
@@ -293,7 +295,7 @@ struct TransparencyTests {
     #expect(outcome.spool.committed_count == 1)
   }
 
-  @Test("a vfork child's crash changes nothing in its parent")
+  @Test("a crash of a vfork child ends the child by its signal and changes nothing in its parent")
   func vforkedChild() throws {
     let outcome = try crash(.CS_TEST_VFORKED_CHILD)
     #expect(outcome.exitCode == 0)

@@ -4,7 +4,7 @@ import CTestKit
 import Glibc
 import Testing
 
-/// Suites whose processes keep both processors busy.
+/// Suites whose child processes keep the processors busy.
 ///
 /// The suites run one after the other.
 @Suite("A crash while other threads are busy", .serialized)
@@ -18,7 +18,7 @@ extension BusyTests {
 extension BusyTests.DeadlineTests {
   /// The watchdog's timeouts, which start when the handler reaches the injected fault.
   ///
-  /// Limits that the test should not reach are set to a minute, because no test may depend on the speed of the machine.
+  /// Timeouts that a test must not reach are a minute long, because no test may depend on the speed of the machine.
   static let reminded = cs_test_patience(reminder_ms: 10, deadline_ms: 60000, kernel_ms: 0)
   static let ended = cs_test_patience(reminder_ms: 10, deadline_ms: 100, kernel_ms: 0)
 
@@ -52,7 +52,8 @@ extension BusyTests.DeadlineTests {
   static let late = CS_RING_RECORD_MINIMAL | CS_RING_RECORD_LATE
 
   @Test(
-    "a handler stuck before its commit commits its partial record; the process ends by its signal", arguments: kinds,
+    "if a handler is stuck before its commit, its partial record is committed, and the process ends by its signal",
+    arguments: kinds,
     [cs_injection_point.CS_INJECT_REGISTERS, .CS_INJECT_STACK, .CS_INJECT_COMMIT])
   func recordIsCommitted(injection: cs_injection, place: cs_injection_point) throws {
     let patience = injection == .CS_INJECT_DEAF ? Self.ended : Self.reminded
@@ -92,7 +93,7 @@ extension BusyTests.DeadlineTests {
     #expect(outcome.spool.flags == 0)
   }
 
-  @Test("handlers stuck on two threads at once leave both records", arguments: kinds)
+  @Test("if the handler is stuck on two threads at once, the records of both crashes are committed", arguments: kinds)
   func twoThreads(injection: cs_injection) throws {
     let patience = injection == .CS_INJECT_DEAF ? Self.ended : Self.reminded
     let outcome = try crashTogether(2) {

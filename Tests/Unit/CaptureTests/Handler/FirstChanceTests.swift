@@ -45,14 +45,15 @@ struct FirstChanceTests {
     #expect(outcome.spool.file_count == 0)
   }
 
-  @Test("D10: a fault left by siglongjmp() in a first-chance handler is not a crash, once the watchdog detects it")
+  @Test("D10: if a first-chance handler leaves a fault by siglongjmp(), the watchdog withdraws the record of the fault")
   func left() throws {
     let outcome = try run(.CS_TEST_CHANCE_LEFT)
     #expect(outcome.exitCode == 0)
     #expect(outcome.spool.file_count == 0)
   }
 
-  @Test("D10: a fault left by siglongjmp() is not a crash, even if its thread then waits in a deeper frame")
+  @Test(
+    "D10: the watchdog withdraws the record of a fault left by siglongjmp() even if the thread waits in a deeper frame")
   func leftDeeper() throws {
     let outcome = try run(.CS_TEST_CHANCE_LEFT_DEEPER)
     #expect(outcome.exitCode == 0)
@@ -63,7 +64,8 @@ struct FirstChanceTests {
   func withoutProc() throws {
     let outcome = try unsafe run { unsafe cs_test_run_chance_without_proc($0) }
     #expect(outcome.exitCode == 3)
-    // The spool file may have been written before the last record was withdrawn.
+    // Two pending records are possible, because the spool file may have been written before the watchdog withdrew the
+    // last record.
     #expect((1...2).contains(outcome.spool.pending_count) && outcome.spool.committed_count == 0)
     #expect(outcome.spool.signal == SIGSEGV && outcome.spool.address == 0x38 && outcome.spool.frame_count > 3)
   }
@@ -74,7 +76,7 @@ struct FirstChanceTests {
     #expect(outcome.exitCode == 0)
   }
 
-  @Test("D10: a handler that was installed later and jumps to the shield's handler is not taken for an earlier handler")
+  @Test("D10: the shield does not mistake a later handler that tail-calls the shield's handler for an earlier handler")
   func jumpedTo() throws {
     let outcome = try run(.CS_TEST_CHANCE_JUMPED_TO)
     #expect(outcome.exitCode == 0)
@@ -88,7 +90,7 @@ struct FirstChanceTests {
     #expect(outcome.spool.file_count == 0)
   }
 
-  @Test("D10: a crash after faults that were left by siglongjmp() is the only one")
+  @Test("D10: after faults that a handler left by siglongjmp(), a crash is the only recorded one")
   func leftThenCrash() throws {
     let outcome = try run(.CS_TEST_CHANCE_LEFT_THEN_CRASH)
     #expect(outcome.signal == SIGILL)
@@ -110,7 +112,7 @@ struct FirstChanceTests {
     #expect(outcome.spool.sweep == cs_ring_sweep.CS_RING_SWEEP_DONE.rawValue)
   }
 
-  @Test("D10: a fault for which a first-chance handler ends the process has a complete record")
+  @Test("D10: if a first-chance handler ends the process at a fault, the fault has a complete record")
   func ends() throws {
     let outcome = try run(.CS_TEST_CHANCE_ENDS)
     #expect(outcome.exitCode == 3)

@@ -19,7 +19,7 @@ struct ForkTests {
     #expect(outcome.spool.image_count > 1)
   }
 
-  @Test("a child of a process without a shield inherits no configuration with which it could start")
+  @Test("if the parent has not started the shield, a forked child cannot start it like its parent")
   func childOfNobody() throws {
     #expect(try crash(.CS_TEST_CHILD_OF_NOBODY).exitCode == 0)
   }

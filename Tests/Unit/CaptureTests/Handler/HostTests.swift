@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The shim in unusual programs", .enabled(if: cs_test_can_run()))
 struct HostTests {
-  @Test("a file size limit below the size of a spool file leaves an empty spool file and keeps the signal")
+  @Test("under a file size limit, a crash leaves an empty spool file, and the process ends by its own signal")
   func fileSizeLimit() throws {
     let outcome = try crash(.CS_TEST_FILE_SIZE_LIMIT)
     #expect(outcome.signal == SIGSEGV)
@@ -54,7 +54,7 @@ struct HostTests {
     #expect(try crash(.CS_TEST_INTERRUPTED_PAUSE).exitCode == 0)
   }
 
-  @Test("C-M3: a crash passed on by a later handler with SA_RESETHAND is not a certain end of the process")
+  @Test("C-M3: if a later handler has SA_RESETHAND, the shield does not assume that the crash ends the process")
   func resetHandler() throws {
     #expect(try crash(.CS_TEST_HANDLER_RESET).exitCode == 0)
   }
@@ -72,7 +72,7 @@ struct HostTests {
     #expect(outcome.exitCode == 0)
   }
 
-  @Test("a limit on the size of files fails the start but does not end the process")
+  @Test("a file size limit below the size of the ring makes the start fail but does not end the process")
   func startsLimited() throws {
     #expect(try crash(.CS_TEST_STARTS_LIMITED).exitCode == 0)
   }

@@ -40,7 +40,7 @@ struct MemoryTests {
     #expect(outcome.spool.frame_count > 3)
   }
 
-  @Test("a record in the mode none contains no memory, and its stack is unwound nevertheless")
+  @Test("a record in the mode none contains no memory, but the frames of the unwound stack")
   func none() throws {
     let (outcome, found) = try crash("none")
     #expect(outcome.signal == SIGSEGV)
@@ -60,8 +60,8 @@ struct MemoryTests {
 
   private func word(_ value: UInt64) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
 
-  // A sanitizer maps so much memory that the bytes of a text can equal a mapped address. Scrubbing would keep this
-  // text, because it keeps addresses.
+  // Under a sanitizer, so much memory is mapped that the bytes of a text can equal a mapped address. Scrubbing would
+  // then keep the text, because scrubbing keeps addresses.
   @Test(
     "scrubbing removes texts of four or more bytes, at any alignment", .enabled(if: cs_test_gives_stacks()),
     arguments: ["abcd", "пароль", "密码密码", "a\tb\nc d"])
@@ -73,14 +73,14 @@ struct MemoryTests {
     }
   }
 
-  @Test("scrubbing keeps numbers, and texts of up to three bytes")
+  @Test("scrubbing keeps numbers whose bytes are not text, and strings of up to three bytes")
   func numbers() {
     for bytes in [word(3), word(0x1_0000_0003), Array("abc".utf8) + [0], word(.max), word(0x8081_8283_8485_8687)] {
       #expect(scrubbed(bytes) == bytes)
     }
   }
 
-  @Test("scrubbing keeps addresses whose bytes look like text, and values in registers")
+  @Test("scrubbing keeps mapped addresses whose bytes look like text, and words that equal a register")
   func addresses() {
     let address: UInt64 = 0x6162_6364_6566  // "fedcba"
     let reference = address | 0x80 << 56

@@ -40,7 +40,7 @@ struct OwnThreadTests {
     #expect(try run(.CS_TEST_OWN_INCIDENTS) == 0)
   }
 
-  @Test("D2: the report of a signal that arrived during a callback has SI_USER and names the sender")
+  @Test("D2: the record of a crash signal that another process sent during a callback names the sender")
   func passedOn() throws {
     try withTemporaryDirectory { directory in
       // The directory's C string is valid during the call; the summary is written before the call returns.
@@ -71,7 +71,7 @@ struct OwnThreadTests {
   }
 
   @Test(
-    "C-L6: concurrent changes of groups are serialized", .enabled(if: geteuid() == 0))
+    "C-L6: two threads can change the groups of the process at the same time", .enabled(if: geteuid() == 0))
   func rights() throws {
     #expect(try run(.CS_TEST_OWN_RIGHTS) == 0)
   }

@@ -40,7 +40,7 @@ struct StartTests {
     }
   }
 
-  @Test("a start that the operator has disabled does nothing")
+  @Test("with CRASHSHIELD_DISABLE=1, a start does nothing")
   func disabled() async {
     await #expect(processExitsWith: .success) {
       // No other thread of this process reads the environment while it is changed.
@@ -92,7 +92,7 @@ struct StartTests {
 
 @Suite("Annotations and breadcrumbs")
 struct TextTests {
-  @Test("a key is set, replaced and removed")
+  @Test("an annotation is set, replaced and removed by its key")
   func annotations() async {
     await #expect(processExitsWith: .success) {
       guard start().0 == .CS_SHIM_OK, let ring = unsafe ring() else { exit(1) }
@@ -106,7 +106,7 @@ struct TextTests {
     }
   }
 
-  @Test("a value that is too long is cut between two characters")
+  @Test("the value of an annotation that is too long is cut between two characters")
   func cut() async {
     await #expect(processExitsWith: .success) {
       guard start().0 == .CS_SHIM_OK, let ring = unsafe ring() else { exit(1) }
@@ -118,7 +118,7 @@ struct TextTests {
     }
   }
 
-  @Test("a full table refuses a new key and counts it")
+  @Test("if the table of annotations is full, a new key is refused and counted")
   func full() async {
     await #expect(processExitsWith: .success) {
       guard start().0 == .CS_SHIM_OK, let ring = unsafe ring() else { exit(1) }
@@ -131,7 +131,7 @@ struct TextTests {
     }
   }
 
-  @Test("breadcrumbs overwrite the oldest ones")
+  @Test("when all entries are used, a new breadcrumb overwrites the oldest one")
   func breadcrumbs() async {
     await #expect(processExitsWith: .success) {
       guard start().0 == .CS_SHIM_OK, let ring = unsafe ring() else { exit(1) }

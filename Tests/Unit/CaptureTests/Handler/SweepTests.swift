@@ -9,7 +9,7 @@ extension BusyTests {
   struct SweepTests {
     private static let done = cs_ring_sweep.CS_RING_SWEEP_DONE.rawValue
 
-    /// Crashes again if the sweep used up its time.
+    /// Crashes a child process, and repeats the crash up to three times if the sweep used up its time.
     ///
     /// On a machine under load, the sweep may not reach every thread.
     private func sweep(_ way: cs_test_way) throws -> Outcome {
@@ -40,8 +40,8 @@ extension BusyTests {
       #expect(outcome.signal == SIGSEGV)
       #expect(spool.sweep == Self.done)
       #expect(spool.thread_total == 100)
-      // The scheduler decides how many threads the sweep reaches, and how many of them answer. The ring shows which
-      // threads answered.
+      // These are upper limits, because the scheduler decides how many threads the sweep reaches, and how many of them
+      // answer.
       #expect(spool.thread_count <= 100)
       #expect(spool.thread_blocked_count == 0)
       #expect(spool.thread_whole_count + spool.thread_none_count + spool.thread_bad_count >= spool.thread_count)
@@ -66,7 +66,7 @@ extension BusyTests {
       #expect(outcome.spool.thread_count == 0)
     }
 
-    @Test("a sweep after a recovered crash starts again, without the threads of the first sweep")
+    @Test("if the program survives a crash, the next crash makes a new sweep without the threads of the first one")
     func again() throws {
       let spool = try sweep(.CS_TEST_SWEEP_AGAIN).spool
       #expect(spool.committed_count == 2)
@@ -78,7 +78,7 @@ extension BusyTests {
       #expect(spool.thread_bad_count == 0)
     }
 
-    @Test("the sweep of a recovered crash is discarded by the next crash, even if that crash makes no sweep")
+    @Test("the next crash discards the sweep of a survived crash, even if the next crash makes no sweep itself")
     func notAgain() throws {
       let spool = try crash(.CS_TEST_SWEEP_NOT_AGAIN).spool
       #expect(spool.committed_count == 2)
@@ -88,7 +88,7 @@ extension BusyTests {
       #expect(spool.thread_total == 0)
     }
 
-    @Test("the sweep of a crash stays in the ring when the crash handler crashes after it")
+    @Test("the sweep of a crash stays in the ring if the handler crashes after the sweep")
     func handlerCrashes() throws {
       let outcome = try sweep(.CS_TEST_SWEEP_HANDLER_CRASHES)
       #expect(outcome.signal == SIGABRT)
@@ -117,12 +117,13 @@ extension BusyTests {
       #expect(outcome.spool.thread_count == 0)
     }
 
-    @Test("C-M4: a sweep that interrupts a system call leaves the thread's alternate stack to the program's handlers")
+    @Test(
+      "C-M4: if a sweep interrupts a system call, the thread's alternate stack stays free for the program's handlers")
     func heldStack() throws {
       #expect(try crash(.CS_TEST_HELD_STACK).exitCode == 0)
     }
 
-    @Test("C-L1: a sweep that has restored SIGPROF's handler sends no reminder by SIGPROF")
+    @Test("C-L1: after the sweep has restored the action of SIGPROF, the shield sends no SIGPROF")
     func lateReminder() throws {
       #expect(try crash(.CS_TEST_HELD_REMINDER).exitCode == 0)
     }

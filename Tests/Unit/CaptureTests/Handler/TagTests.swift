@@ -7,7 +7,7 @@ import CrashShield
 import Glibc
 import Testing
 
-/// What a report would contain about this process, after the shield has started.
+/// Reads the ring of this process, in which the shield has started.
 private func contents() throws -> RingContents {
   // The capture's own mapping is a complete ring, and stays mapped until the process ends.
   try unsafe RingReader(
@@ -88,7 +88,7 @@ struct TagTests {
     }
   }
 
-  @Test("in Kubernetes, the host name is the pod's name if no variable has it; elsewhere, it is not")
+  @Test("in Kubernetes, the host name is used as the pod's name if no variable contains the name; elsewhere it is not")
   func hostname() async {
     await #expect(processExitsWith: .exitCode(42)) {
       unsafe setenv("HOSTNAME", "shop-7c5", 1)
@@ -173,7 +173,7 @@ struct BreadcrumbTests {
     }
   }
 
-  @Test("a NUL in metadata does not end its value early")
+  @Test("a NUL in a breadcrumb's metadata does not end the value early")
   func nul() async {
     await #expect(processExitsWith: .exitCode(42)) {
       guard start() else { exit(1) }

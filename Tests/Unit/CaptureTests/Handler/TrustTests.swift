@@ -105,7 +105,7 @@ struct RestrictedTests {
   }
 
   @Test(
-    "F6: a non-dumpable process's record has no memory, whatever its mode",
+    "F6: the record of a non-dumpable process has no memory, in every mode of memory capture",
     arguments: [cs_test_restriction.CS_TEST_RESTRICTED_BEFORE, .CS_TEST_RESTRICTED_AFTER])
   func noMemory(restriction: cs_test_restriction) throws {
     let (spool, hasSecret) = try crash(restriction)
@@ -113,8 +113,8 @@ struct RestrictedTests {
     #expect(spool.committed_count == 1)
     #expect(spool.is_restricted && spool.request_begun == 1)
     #expect(spool.stack_bytes == 0 && spool.memory_count == 0)
-    // Proves that the check for addresses works: it finds addresses in this spool file, because the file keeps
-    // registers.
+    // Proves that the check for addresses can find addresses: this spool file contains registers, and therefore
+    // addresses.
     #expect(spool.has_address)
   }
 

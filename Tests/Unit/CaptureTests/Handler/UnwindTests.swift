@@ -17,7 +17,7 @@ struct UnwindTests {
     #expect(Array(shim[1..<shimCount]) == Array(glibc[..<glibcCount]))
   }
 
-  @Test("the unwinder reads valid call frame information")
+  @Test("the unwinder accepts an image with valid call frame information")
   func good() {
     #expect(cs_test_good_frame_information())
   }

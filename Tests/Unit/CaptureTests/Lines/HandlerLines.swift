@@ -34,7 +34,7 @@ enum Lines {
   }
 }
 
-/// A sequence of numbers that its seed determines.
+/// A random number generator that returns equal numbers for equal seeds.
 struct SeededNumbers: RandomNumberGenerator {
   private var state: UInt64
 

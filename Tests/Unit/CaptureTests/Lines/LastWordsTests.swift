@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The last words", .serialized)
 struct LastWordsTests {
-  @Test("the line has the signal, the message, the in-app frames as file and offset, the thread and the report")
+  @Test("last words have the signal, the message, the in-app frames as file and offset, the thread and the report's id")
   func whole() {
     #expect(
       Lines.words(Self.ring())
@@ -16,14 +16,14 @@ struct LastWordsTests {
         + " thread 4712 worker; report 000102030405060708090a0b0c0d0e0f\n")
   }
 
-  @Test("a fault has its address, and not a message that an earlier warning of the runtime left")
+  @Test("the last words of a fault have its address, but not the message of an earlier runtime warning")
   func fault() {
     let ring = Self.ring()
     ring.set(\cs_ring_record.signal, at: TestRing.record(0), SIGSEGV)
     #expect(Lines.words(ring).hasPrefix("crashshield: server crashed by SIGSEGV at address 0x1234 in server+0x10 <"))
   }
 
-  @Test("a signal of another process has its sender")
+  @Test("the last words of a signal from another process name its sender")
   func sent() {
     let ring = Self.ring()
     ring.set(\cs_ring_record.code, at: TestRing.record(0), 0)
@@ -31,13 +31,13 @@ struct LastWordsTests {
     #expect(Lines.words(ring).hasPrefix("crashshield: server crashed by SIGILL sent by pid 99 in server+0x10"))
   }
 
-  @Test("a process whose user must not read its data says neither the message nor an address of the process")
+  @Test("the last words of a non-dumpable process contain neither its message nor its addresses")
   func bare() {
     let line = Lines.words(Self.ring(), isBare: true)
     #expect(line.hasPrefix("crashshield: server crashed by SIGILL in server+0x10 <"))
   }
 
-  @Test("a stack without in-app frames names its innermost frame")
+  @Test("the last words name the innermost frame if the stack has no in-app frame")
   func foreign() {
     let ring = Self.ring()
     for index in 0..<2 {
@@ -47,7 +47,7 @@ struct LastWordsTests {
     #expect(Lines.words(ring).contains(": Fatal error: boom in libz.so+0x10; thread"))
   }
 
-  @Test("the line stays one line of at most 1,024 bytes of valid UTF-8, whatever the message has")
+  @Test("for any message, last words are one line of at most 1,024 bytes of valid UTF-8")
   func hostile() {
     let messages = [
       String(repeating: "a\"b\\\n\r\t\u{1b}[31m", count: 200), String(repeating: "é", count: 1_000),
@@ -63,7 +63,7 @@ struct LastWordsTests {
   }
 
   @Test(
-    "invalid UTF-8, C1 control characters and direction marks become question marks, and a cut character is left out")
+    "invalid UTF-8, C1 control characters and direction marks become question marks; a cut character is omitted")
   func commands() {
     let cases: [(bytes: [UInt8], shown: String)] = [
       (Array("a\u{9b}31mb\u{85}c".utf8), "a?31mb?c"), (Array("a\u{2028}b\u{2029}c".utf8), "a?b?c"),
@@ -79,7 +79,7 @@ struct LastWordsTests {
     }
   }
 
-  @Test("a frame that does not fit is left out whole")
+  @Test("a frame that does not fit into the line is omitted completely")
   func wholeFrames() throws {
     for size in 80..<200 {
       let ring = Self.ring(message: String(repeating: "m", count: 480))
@@ -93,7 +93,9 @@ struct LastWordsTests {
     }
   }
 
-  @Test("a file that replaced stderr gets the line only if it is open for appending", .enabled(if: cs_test_can_run()))
+  @Test(
+    "a file that replaced stderr after the start gets the last words only if it is open for appending",
+    .enabled(if: cs_test_can_run()))
   func replaced() throws {
     for appends in [false, true] {
       try withTemporaryDirectory { directory in
@@ -107,7 +109,7 @@ struct LastWordsTests {
   }
 
   @Test(
-    "faults that a handler of the program repairs leave no line; the crash after them leaves one",
+    "faults that the program's handler repairs write no last words; a later crash writes one line",
     .enabled(if: cs_test_can_run()))
   func repaired() throws {
     try withTemporaryDirectory { directory in

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A line of the handler", .serialized)
 struct OutputTests {
-  @Test("a pipe without a reader gets nothing and raises no signal")
+  @Test("the handler writes nothing to a pipe without a reader, and causes no SIGPIPE")
   func noReader() throws {
     let (reader, writer) = try Self.pipe()
     close(reader)
@@ -13,7 +13,7 @@ struct OutputTests {
     #expect(!Self.write(to: writer))
   }
 
-  @Test("a full pipe gets nothing, and the writer does not wait")
+  @Test("the handler writes nothing to a full pipe, and does not wait")
   func full() throws {
     let (reader, writer) = try Self.pipe()
     defer { [reader, writer].forEach { close($0) } }
@@ -34,7 +34,7 @@ struct OutputTests {
     let fifo = unsafe open(path, O_RDWR)
     let (terminal, program) = try Self.terminal()
     defer { [fifo, terminal, program].forEach { close($0) } }
-    // Both take a line while they have space.
+    // The FIFO and the terminal get a line while they have space.
     #expect(Self.write(to: fifo) && Self.read(from: fifo) == Self.line)
     #expect(Self.write(to: program, "short\n") && Self.read(from: terminal) == "short\r\n")
     #expect(fcntl(fifo, F_SETFL, O_NONBLOCK) == 0)
@@ -43,13 +43,13 @@ struct OutputTests {
     while unsafe Glibc.write(fifo, page, page.count) > 0 {}
     #expect(fcntl(fifo, F_SETFL, 0) == 0)
     #expect(!Self.write(to: fifo))
-    // A terminal cannot be filled up to a byte: the kernel moves the data to the reader's buffer at a time of its own.
-    // No terminal has space for 1 MiB, so a blocking write would wait for a reader.
+    // The test cannot fill a terminal exactly, because the kernel moves the data to the reader's buffer asynchronously.
+    // The test writes 1 MiB instead, which exceeds the space of any terminal: a blocking write would wait for a reader.
     #expect(!Self.write(to: program, String(repeating: "x", count: 1 << 20) + "\n"))
     for descriptor in [fifo, program] { #expect(fcntl(descriptor, F_GETFL) & O_NONBLOCK == 0) }
   }
 
-  @Test("a socket with a network peer gets nothing")
+  @Test("the handler writes nothing to a socket with a network peer")
   func network() throws {
     let server = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
     let client = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)

@@ -37,7 +37,8 @@ struct RecordLineTests {
     let decoded = try #require(DecodedLine(in: line))
     let (before, after) = (try ring.contents(), try decoded.ring.contents())
     let (expected, found) = (try #require(before.records.first), try #require(after.records.first))
-    // What is cut is counted, and the rest is the start of what the ring has.
+    // The line may omit items at the end of each list, and counts them. The other items are the first items of the list
+    // in the ring.
     #expect(found.frames.count + decoded.head[1] == expected.frames.count)
     #expect(found.frames.map(\.pc) == expected.frames.prefix(found.frames.count).map(\.pc))
     #expect(expected.message.hasPrefix(found.message))
@@ -46,7 +47,7 @@ struct RecordLineTests {
     #expect(expected.stack.starts(with: found.stack))
   }
 
-  @Test("a recursion of 256 frames is in the line, because its frames repeat")
+  @Test("a record line has space for a recursion of 256 frames, because the frames repeat")
   func recursion() throws {
     let ring = Self.ring(frames: 256, distinct: 2)
     let decoded = try #require(DecodedLine(in: Lines.record(ring)))
@@ -54,7 +55,7 @@ struct RecordLineTests {
     #expect(Self.places(try decoded.ring.contents()) == Self.places(try ring.contents()))
   }
 
-  @Test("256 distinct frames do not fit: the innermost are in the line, and the report says how many are missing")
+  @Test("of 256 distinct frames, the record line has the innermost; the report states how many are missing")
   func deep() throws {
     let ring = Self.ring(frames: 256, message: String(repeating: "x", count: 2_000))
     let decoded = try #require(DecodedLine(in: Lines.record(ring)))
@@ -63,7 +64,7 @@ struct RecordLineTests {
     #expect(record.message.utf8.count >= 384)
   }
 
-  @Test("a log prefix, a JSON string around the line and a suffix do not matter")
+  @Test("a record line is decoded behind a log prefix, before a suffix and inside of a JSON string")
   func wrapped() throws {
     let line = Lines.record(Self.ring(frames: 5)).dropLast()
     let logs = [
@@ -72,7 +73,7 @@ struct RecordLineTests {
     for log in logs { #expect(DecodedLine(in: log) != nil) }
   }
 
-  @Test("a cut line and a line with a changed character are refused")
+  @Test("a record line that is cut or has a changed character is refused")
   func damaged() throws {
     let line = Lines.record(Self.ring(frames: 5)).dropLast()
     for size in [22, 40, line.count / 2, line.count - 1] { #expect(DecodedLine(in: String(line.prefix(size))) == nil) }
@@ -81,7 +82,8 @@ struct RecordLineTests {
     #expect(DecodedLine(in: String(changed)) == nil)
   }
 
-  @Test("a bare line has no addresses, registers, messages, annotations, request or memory of the process")
+  @Test(
+    "the record line of a non-dumpable process has no addresses, registers, messages, annotations, request or memory")
   func bare() throws {
     let ring = Self.ring(frames: 20)
     let contents = try #require(DecodedLine(in: Lines.record(ring, isBare: true))).ring.contents()
@@ -94,7 +96,7 @@ struct RecordLineTests {
     #expect(Set(contents.images.map(\.start)).isDisjoint(with: before.images.map(\.start)))
   }
 
-  @Test("a cut image counts once, and annotations of the deployment leave space for images and frames")
+  @Test("a cut image is counted once, and annotations about the deployment leave space for images and frames")
   func cutImages() throws {
     let ring = Self.ring(frames: 0)
     for index in 0..<60 {
@@ -111,7 +113,7 @@ struct RecordLineTests {
     #expect(contents.records[0].frames.count > 10 && !contents.images.isEmpty)
   }
 
-  @Test("only incidents of this crash are in the line", arguments: [0, 0x1234] as [UInt64])
+  @Test("the record line has only incidents that describe this crash", arguments: [0, 0x1234] as [UInt64])
   func incidents(address: UInt64) throws {
     let ring = Self.ring(frames: 3)
     ring.set(\cs_ring_record.address, at: TestRing.record(0), address)
@@ -133,7 +135,7 @@ struct RecordLineTests {
     #expect(found.sorted() == (address == 0 ? [4] : [3, 4]))
   }
 
-  @Test("the line counts the threads that crashed with this one, without withdrawn records")
+  @Test("the record line counts the other threads that crashed, but not withdrawn records")
   func threads() throws {
     let ring = Self.ring(frames: 3)
     ring.addRecord(slot: 2, sequence: 2)
@@ -141,7 +143,7 @@ struct RecordLineTests {
     #expect(try #require(DecodedLine(in: Lines.record(ring))).head[8] == 1)
   }
 
-  @Test("words that are coded and decoded are equal, and a limit keeps whole steps", arguments: 0..<40)
+  @Test("decoding returns the coded words, and a size limit cuts them at a multiple of the step", arguments: 0..<40)
   func words(seed: Int) throws {
     var random = SeededNumbers(seed: UInt64(seed))
     let words = (0..<300).map { _ in random.word() }
@@ -155,7 +157,7 @@ struct RecordLineTests {
 }
 
 extension RecordLineTests {
-  @Test("a repeat that ends inside a step keeps its whole steps if the next word does not fit")
+  @Test("if a repeat ends inside a step and the next word does not fit, the whole steps of the repeat are kept")
   func cutRepeat() {
     var random = SeededNumbers(seed: 7)
     let distinct = (0..<15).map { _ in random.next() }
@@ -170,7 +172,7 @@ extension RecordLineTests {
 }
 
 extension RecordLineTests {
-  /// Each frame as its image's path and build ID, and its offset.
+  /// Describes each frame by its image's path and build ID, and its offset.
   private static func places(_ contents: RingContents) -> [String] {
     let images = Dictionary(uniqueKeysWithValues: contents.images.map { ($0.index, $0) })
     return contents.records[0].frames.map { frame in

@@ -4,7 +4,7 @@ import Testing
 @Suite("A crash in an unusual state of the process")
 struct LockTests {
   @Test(
-    "a crash while any of these locks is held is recorded with its stack",
+    "a crash while a lock of libc, the loader or the runtime is held is recorded with its stack",
     arguments: ["inside-stdio", "inside-setxid", "fork-lock-held-by-other"])
   func locks(scenario: String) throws {
     let contents = try capture(scenario)
@@ -15,7 +15,7 @@ struct LockTests {
   }
 
   @Test(
-    "the record of a sent SIGABRT has no exception, even while an exception is being handled",
+    "the record of a SIGABRT from another process has no C++ exception, even if the program is handling one",
     .enabled(if: !isSanitized, "a sanitizer's operator new calls no new-handler"))
   func sentAbort() throws {
     let contents = try capture("sent-abort-in-new")

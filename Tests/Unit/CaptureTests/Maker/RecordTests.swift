@@ -4,7 +4,7 @@ import Testing
 @Suite("The contents of a record")
 struct RecordTests {
   @Test(
-    "a record has a C++ exception's type and text", arguments: ["cxx-terminate", "noexcept-throw"])
+    "the record of an uncaught C++ exception has its type and message", arguments: ["cxx-terminate", "noexcept-throw"])
   func exception(scenario: String) throws {
     let record = try #require(try capture(scenario).records.first)
     #expect(record.exceptionType == "St13runtime_error")
@@ -28,14 +28,14 @@ struct RecordTests {
     #expect(try capture("array-index").records.map(\.exceedsIsolationBudget) == [false])
   }
 
-  @Test("a record has the type of a C++ exception without a text")
+  @Test("the record of a C++ exception without a message has the type of the exception")
   func number() throws {
     let record = try #require(try capture("cxx-throw-int").records.first)
     #expect(record.exceptionType == "i")
     #expect(record.exceptionText.isEmpty)
   }
 
-  @Test("a record has the text of a C++ exception with two base classes")
+  @Test("a record has the text of a C++ exception whose class has two base classes")
   func severalBases() throws {
     let record = try #require(try capture("cxx-throw-derived").records.first)
     #expect(record.exceptionType.hasSuffix("ClosedE"))
@@ -80,7 +80,7 @@ struct RecordTests {
     #expect(record.task?.name == "")
   }
 
-  @Test("a record has the object header at a register's address in its memory")
+  @Test("the memory in a record contains the object header at the address in a register")
   func memory() throws {
     let contents = try capture("null-read")
     let record = try #require(contents.records.first)

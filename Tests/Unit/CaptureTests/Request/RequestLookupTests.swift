@@ -12,7 +12,7 @@ import Testing
 /// Each crash happens in its own process, while other requests run.
 @Suite("The request of a crash", .unlessSanitized)
 struct RequestLookupTests {
-  /// Combines each way with two faults, so that each fault is tested with and without a request.
+  /// Combines each way to run code with two faults, so that each fault is tested with and without a request.
   private static let crashes = RequestWay.allCases.enumerated().flatMap { index, way in
     [0, 2].map { (way, RequestFault.allCases[(index + $0) % RequestFault.allCases.count]) }
   }
@@ -24,7 +24,7 @@ struct RequestLookupTests {
         [directory = directory as String, way = way as RequestWay, fault = fault as RequestFault] in
         startShield(spool: directory)
         beBusy()
-        // The first request in a task checks the lookup.
+        // The first request in a task makes the shield verify the runtime layout that the lookup needs.
         await Shield.withRequest("first") { await Task.yield() }
         await way.run(fault)
       }
@@ -42,7 +42,8 @@ struct RequestLookupTests {
   }
 
   @Test(
-    "with another layout of tasks, the lookup is off: only synchronous code has a request", arguments: [true, false])
+    "if the runtime layout of tasks is unknown, only crashes in synchronous code have a request",
+    arguments: [true, false])
   func otherLayout(isInTask: Bool) async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGILL)) {
@@ -61,12 +62,13 @@ struct RequestLookupTests {
     }
   }
 
-  @Test("a spool file has only the requests that run, whatever entries earlier requests used")
+  @Test("a spool file contains running requests only, and no data of ended requests")
   func spooled() async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
         startShield(spool: directory)
-        // Each of the first 64 threads begins its search in its own part of the table.
+        // 70 threads are enough to use all parts of the table, because each of the first 64 threads begins its search
+        // in its own part.
         for number in 0..<70 {
           let hasEnded = DispatchSemaphore(value: 0)
           Thread.detachNewThread {
@@ -86,7 +88,7 @@ struct RequestLookupTests {
   }
 
   @Test(
-    "crash-maker crashes in a request on each thread, beside other requests",
+    "a crash of crash-maker in a request is recorded with this request, on each kind of thread",
     arguments: CrashRun.Thread.allCases)
   func maker(thread: CrashRun.Thread) throws {
     let options = ["--thread", thread.rawValue, "--request", "GET /cart/:id", "--in-flight", "100"]
@@ -101,7 +103,7 @@ struct RequestLookupTests {
     }
   }
 
-  @Test("the first request in a task finds that the lookup works")
+  @Test("the first request in a task verifies the runtime layout, and enables the lookup")
   func works() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()

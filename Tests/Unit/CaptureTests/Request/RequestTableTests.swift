@@ -44,7 +44,7 @@ struct RequestTableTests {
     }
   }
 
-  @Test("the next request of an entry has the next generation, and no string of the previous request")
+  @Test("a request that reuses an entry has the next generation, and no string of the previous request")
   func generations() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -144,8 +144,8 @@ struct RequestTableTests {
         }
         cs_shim_request_run(request)
         other.request.store(request, ordering: .releasing)
-        // The other thread sees the request a moment later. The delay varies, so that in some rounds both threads end
-        // the request at the same time.
+        // The other thread reads the request's number with a small delay. The delay varies, so that in some rounds both
+        // threads end the request at the same time.
         for _ in 0..<number % 256 { _ = other.request.load(ordering: .relaxed) }
         cs_shim_request_end(request, false)
         while other.ends.load(ordering: .acquiring) != number + 1 { sched_yield() }
@@ -175,7 +175,7 @@ struct RequestTableTests {
   }
 
   @Test(
-    "a reader that sees the same running state before and after its copy has one request's bytes",
+    "if an entry has the same running state before and after a copy, the copy has the bytes of one request",
     .disabled("the copy races on purpose, and its bytes count only if the state is the same") { isSanitized })
   func torn() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
@@ -240,7 +240,7 @@ struct RequestTableTests {
   }
 }
 
-/// Ends each request that another thread also ends.
+/// Ends, on its own thread, each request that the test's thread also ends.
 private final class SecondEnd: Sendable {
   let request = Atomic<UInt64>(0)
   let ends = Atomic(0)

@@ -26,7 +26,7 @@ struct ContainmentFieldsTests {
     #expect(try ring.contents().containment == nil)
   }
 
-  @Test("a hostile value of containment only affects itself")
+  @Test("hostile values in fields about containment affect no other field of the ring")
   func hostile() throws {
     let ring = TestRing()
     ring.addRecord(slot: 0, message: "message")
@@ -41,7 +41,7 @@ struct ContainmentFieldsTests {
     #expect(contents.records.map(\.message) == ["message"] && contents.losses.isEmpty)
   }
 
-  @Test("a ring of an earlier version has no containment")
+  @Test("a ring of an earlier version is read without fields about containment")
   func earlier() throws {
     let ring = TestRing(.earlier)
     ring.setContainment(2, budget: 20)

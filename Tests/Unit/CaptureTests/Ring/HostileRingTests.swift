@@ -113,7 +113,7 @@ struct HostileRingTests {
   }
 
   @Test(
-    "a mapping text without an offset and a path names no file",
+    "a record's string about a mapped file is read as a file only if it has an offset and an absolute path",
     arguments: [
       ("100 /srv/prices.db", true), ("0 /a", true), ("18446744073709551615 /a", true),
       ("18446744073709551616 /a", false),
@@ -131,7 +131,7 @@ struct HostileRingTests {
     if let file = record.mappedFile { #expect("\(file.offset) \(file.path)" == text) }
   }
 
-  @Test("a record that is rewritten while it is read is either complete or counted, never mixed")
+  @Test("a record that is rewritten during a read is either read completely or counted as lost")
   func concurrentWriter() async throws {
     let shared = SharedRing()
     shared.ring.addRecord(slot: 0, message: "a", stack: [UInt8](repeating: 0x61, count: 4096))
@@ -143,7 +143,7 @@ struct HostileRingTests {
         shared.ring.set(\cs_ring_slot.state, at: TestRing.slot(0), UInt64(CS_RING_STATE_WRITING))
         shared.ring.addRecord(
           slot: 0, message: letter == 0x61 ? "a" : "b", stack: [UInt8](repeating: letter, count: 4096))
-        // The pause between two writes is sometimes long enough for a complete copy of the ring.
+        // The pause between two writes varies, so that some pauses are long enough for a complete copy of the ring.
         for _ in 0..<generator.next() % 10_000 where shared.isDone.load(ordering: .relaxed) { break }
       }
     }

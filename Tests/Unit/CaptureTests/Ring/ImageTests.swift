@@ -57,7 +57,8 @@ struct ImageTests {
     #expect(try ring.contents().records.first?.frames.map(\.image) == [0, 2, 1, nil, nil, nil])
   }
 
-  @Test("a return address directly after an image belongs to the image; an exact pc at that address does not")
+  @Test(
+    "a return address at the end of an image belongs to the image, because its call is inside; a pc does not")
   func returnAddress() throws {
     let ring = TestRing()
     ring.addImage(0, start: 0x1000)

@@ -98,7 +98,7 @@ struct IncidentTests {
     #expect(contents.losses == ["classes": 6])
   }
 
-  @Test("a count of classes above the limit is read as the limit")
+  @Test("a count of protected classes above the limit is read as the limit")
   func manyClasses() throws {
     let ring = TestRing()
     ring.set(\cs_ring_header.class_count, .max)

@@ -71,7 +71,8 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("a trap of isolated work without a known C library ends the process, and the reason is available")
+  @Test(
+    "if the shield does not know the C library, a trap of isolated work ends the process, and the reason is available")
   func unknownLibrary() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {

@@ -4,12 +4,12 @@ import Dispatch
 import Glibc
 import Testing
 
-/// Tests the effect of a trap on tasks, actors and gates of isolated async work.
+/// Tests how a trap in isolated async work affects its tasks, actors and gates (ExclusiveGate).
 ///
 /// Each test runs in its own process.
 @Suite("Isolated work: tasks", .unlessSanitized)
 struct IsolatedTaskTests {
-  @Test("canceled isolated async work detects the cancellation, and its caller waits for it")
+  @Test("isolated async work is canceled with its caller, and the caller waits until the work ends")
   func cancellation() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -81,7 +81,7 @@ struct IsolatedTaskTests {
     }
   }
 
-  @Test("a trap in a child task throws to the caller of isolated, and the other work continues as canceled")
+  @Test("a trap in a child task of isolated work throws to the caller, and the rest of the work is canceled")
   func childTraps() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -125,7 +125,7 @@ struct IsolatedTaskTests {
     }
   }
 
-  @Test("a trap in a gate that was entered before a suspension ends the process")
+  @Test("a trap inside of an ExclusiveGate that the work entered before a suspension ends the process")
   func asynchronousGate() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -140,7 +140,7 @@ struct IsolatedTaskTests {
     }
   }
 
-  @Test("a trap in a gate that isolated work entered on another thread ends the process")
+  @Test("a trap inside of an ExclusiveGate that isolated work entered on another thread ends the process")
   func gateEnteredElsewhere() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -151,7 +151,7 @@ struct IsolatedTaskTests {
     }
   }
 
-  @Test("a gate that isolated work has left does not prevent containment")
+  @Test("an ExclusiveGate that isolated work has left does not prevent containment")
   func gateOfChild() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -208,7 +208,9 @@ struct IsolatedTaskTests {
   }
 }
 
-/// In a function that is not async, `Shield.isolated` takes synchronous work.
+/// Cancels a task in isolated work.
+///
+/// This function is not async, so that Swift selects the synchronous overload of `Shield.isolated`.
 private func cancelInIsolatedWork(_ task: Task<Void, Never>) throws { try Shield.isolated { task.cancel() } }
 
 private func isOpen(_ gate: ExclusiveGate) -> Bool { gate.run { true } ?? false }

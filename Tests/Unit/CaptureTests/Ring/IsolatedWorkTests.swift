@@ -13,10 +13,10 @@ import Testing
 struct IsolatedWorkTests {
   private static let calls = 300
   private static let traps = 30
-  // The number of traps whose messages are each longer than one read of the message buffer returns.
+  // The number of traps with a message that is longer than the part of the message buffer that one read returns.
   private static let longTraps = 12
 
-  @Test("300 isolated calls with 30 traps give 30 errors and 270 results; a trap beyond the budget ends the process")
+  @Test("of 300 isolated calls, the 30 that trap throw an error; a trap beyond the budget ends the process")
   func budget() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -52,13 +52,13 @@ struct IsolatedWorkTests {
       guard incident.use.count == 32, Set(incident.use.suffix(24)).count == 1, trap.registers.count == 16 else {
         complain("\(incident)")
       }
-      // Register 7 is the stack pointer.
+      // Register 7 is the stack pointer, in the DWARF numbers of x86-64.
       guard trap.registers[7] % 8 == 0, trap.registers[7] > 0x1000 else { complain("\(trap)") }
       Glibc.exit(rightStatus)
     }
   }
 
-  @Test("traps in asynchronous isolated work are contained, on whichever thread the work continues after a wait")
+  @Test("traps in asynchronous isolated work are contained, even if the work continues on another thread")
   func asynchronousBudget() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -107,7 +107,7 @@ struct IsolatedWorkTests {
       }
       for thread in waiting { thread.start() }
       while errors.load(ordering: .acquiring) < threads { sched_yield() }
-      // One incident may contain the messages of several traps.
+      // The messages are not checked, because an incident may contain the messages of several simultaneous traps.
       try check(incidents: threads, haveWords: false)
       Glibc.exit(rightStatus)
     }
@@ -146,8 +146,8 @@ struct IsolatedWorkTests {
       _ = try? Shield.isolated { shelf(0) }
       guard let thread = try incidents().first?.useTid else { complain("no incident") }
       while true {
-        // The arguments follow the call's number: FUTEX_WAKE_PRIVATE for the word that woke the caller, then
-        // FUTEX_WAIT_PRIVATE.
+        // The second argument is the operation: first FUTEX_WAKE_PRIVATE, which wakes the caller, and then
+        // FUTEX_WAIT_PRIVATE (0x80), in which the thread stays.
         switch try systemCall(of: thread) {
         case .inside(number: SYS_futex_, let arguments) where arguments.dropFirst().first == "0x80":
           Glibc.exit(rightStatus)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Annotations and breadcrumbs of a ring")
 struct NoteTests {
-  @Test("complete annotations are read; removed annotations are not")
+  @Test("complete annotations of a ring are read, and removed ones are skipped")
   func annotations() throws {
     let ring = TestRing()
     ring.addAnnotation(0, "version", "1.2\u{1b}")
@@ -65,7 +65,9 @@ struct NoteTests {
     #expect(crumbs.map(\.metadata) == [["id": "7F3A", "empty": ""], [:], [:]])
   }
 
-  @Test("metadata without its last NUL loses the unterminated pair", arguments: ["id", "id\07F3A", "\0\0", "\0x\0"])
+  @Test(
+    "if a breadcrumb's metadata lacks the last NUL, only the unterminated pair is dropped",
+    arguments: ["id", "id\07F3A", "\0\0", "\0x\0"])
   func tornMetadata(_ metadata: String) throws {
     let ring = TestRing()
     ring.addBreadcrumb(ticket: 0, "x", metadata: metadata)

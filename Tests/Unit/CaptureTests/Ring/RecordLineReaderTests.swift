@@ -31,13 +31,13 @@ struct RecordLineReaderTests {
     }
   }
 
-  /// The reason why the pieces of a payload with a right checksum are refused.
+  /// Returns the reason why the reader refuses these pieces in a payload with a correct checksum.
   private static func reason(_ pieces: [UInt8]) -> String? {
     guard case .malformed(let why) = error(TestRecordLine.text(TestRecordLine.payload(pieces))) else { return nil }
     return why
   }
 
-  @Test("the ring of a line equals the ring that the line was made of")
+  @Test("the ring that is decoded from a record line equals the original ring")
   func whole() throws {
     let ring = Self.ring()
     let line = try RecordLine(TestRecordLine.text(of: ring.bytes))
@@ -48,7 +48,7 @@ struct RecordLineReaderTests {
     #expect(line.cut.isEmpty)
   }
 
-  @Test("the texts of a line are safe to print")
+  @Test("strings from a record line contain no control characters")
   func texts() throws {
     let ring = Self.ring()
     ring.setBytes(\cs_ring_header.name, Array("\u{1b}[2Jshop\0".utf8))
@@ -58,20 +58,20 @@ struct RecordLineReaderTests {
     #expect(contents.images.allSatisfy { $0.path == CleanText.line($0.path) } && contents.images.count == 2)
   }
 
-  @Test("digits after the length of a line are ignored")
+  @Test("characters after the stated length of a record line are ignored")
   func longer() throws {
     let text = TestRecordLine.text(of: Self.ring().bytes)
     #expect(try RecordLine(text + "2026-11-29").pieces == RecordLine(text).pieces)
   }
 
-  @Test("the numbers of cut items are kinds of losses, except memory")
+  @Test("the counts of cut items are read as losses, except the count for memory")
   func cut() throws {
     let text = TestRecordLine.text(of: Self.ring().bytes, head: [3, 0, 70, 1, 9_000, 0, 4, 65_535])
     let cut = try RecordLine(text).cut
     #expect(cut == ["cutFrames": 3, "cutText": 70, "cutAnnotations": 1, "cutBreadcrumbs": 4, "cutThreads": 65_535])
   }
 
-  @Test("a line that is cut at any character is refused")
+  @Test("a record line that is cut at any character is refused")
   func cutLine() {
     let text = TestRecordLine.text(of: Self.ring().bytes)
     for count in 0..<text.utf8.count {
@@ -84,7 +84,7 @@ struct RecordLineReaderTests {
     }
   }
 
-  @Test("a line with one wrong character is refused")
+  @Test("a record line with one wrong character is refused")
   func wrongCharacter() {
     let text = Array(TestRecordLine.text(of: Self.ring().bytes).utf8)
     for index in CS_RECORD_LINE_PREFIX.utf8.count..<text.count {
@@ -105,12 +105,12 @@ struct RecordLineReaderTests {
     #expect(Self.error("") == .noMark)
   }
 
-  @Test("an impossible length is refused", arguments: [0, 21, 3_056, 65_535])
+  @Test("a record line that states an impossible length is refused", arguments: [0, 21, 3_056, 65_535])
   func length(length: Int) {
     #expect(Self.error(TestRecordLine.text(TestRecordLine.payload([], length: length))) == .length(length))
   }
 
-  @Test("bits after the last byte are refused")
+  @Test("a record line is refused if the unused bits in its last base64 digit are not 0")
   func lastBits() {
     // A payload of 23 bytes ends in a digit with two unused bits.
     let text = TestRecordLine.text(TestRecordLine.payload([0x80]))
@@ -127,14 +127,14 @@ struct RecordLineReaderTests {
     #expect(Self.error(String(decoding: wrong, as: UTF8.self)) == .malformed(reason))
   }
 
-  @Test("a payload without a crash is refused")
+  @Test("a record line whose payload contains no crash is refused")
   func noCrash() {
     #expect(Self.error(TestRecordLine.text(TestRecordLine.payload([]))) == .ring(.magic(found: 0)))
     let empty = TestRing()
     #expect(Self.error(TestRecordLine.text(of: empty.bytes)) == .noCrash)
   }
 
-  @Test("words are relative to the bases that the format defines")
+  @Test("a coded word is relative to the base that its code selects")
   func words() throws {
     let (first, second) = (UInt64(0x7f12_3456_7890), UInt64(0x55aa_0000_1000))
     func literal(_ base: UInt8, _ value: UInt64, _ bytes: Int) -> [UInt8] {

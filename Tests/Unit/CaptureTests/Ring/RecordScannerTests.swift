@@ -22,7 +22,7 @@ struct RecordScannerTests {
   private static let text = "crashshield-record:1:AAB_-z09"
 
   @Test(
-    "a record line is found in the logs of each runtime",
+    "the scanner finds a record line in the log format of each container runtime",
     arguments: [
       "%\n", "%", "%\r\n", "[shop] ERROR %\n", "2026-11-29T12:00:00.123456789Z stderr F %\n",
       #"{"log":"%\n","stream":"stderr","time":"2026-11-29T12:00:00Z"}"#,
@@ -35,7 +35,7 @@ struct RecordScannerTests {
     #expect(found == [RecordScanner.Found(line: 2, text: Self.text)])
   }
 
-  @Test("the result does not depend on the sizes of reads", arguments: [1, 2, 3, 7, 21, 64])
+  @Test("the scanner finds the same record lines for every read size", arguments: [1, 2, 3, 7, 21, 64])
   func sizes(size: Int) {
     let log = "crashshield-recrashshield-record:1:AB\ncrashshield-record\n{\"log\":\"\(Self.text)\\n\"}\n\(Self.text)"
     #expect(Self.scan(log, by: size) == Self.scan(log))
@@ -43,7 +43,7 @@ struct RecordScannerTests {
     #expect(Self.scan(log).first?.text == "crashshield-record:1:AB")
   }
 
-  @Test("a line that another process continues is cut before the next mark")
+  @Test("if two record lines are on one log line, the first one ends before the mark of the second one")
   func interrupted() {
     let found = Self.scan("crashshield-record:1:AAAA\(Self.text)\(Self.text)\n")
     #expect(found.map(\.text) == ["crashshield-record:1:AAAA", Self.text, Self.text])

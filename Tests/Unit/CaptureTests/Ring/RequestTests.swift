@@ -45,7 +45,7 @@ struct RequestTests {
     #expect(contents.requests.running.isEmpty && contents.losses.isEmpty)
   }
 
-  @Test("a full table of requests is read completely")
+  @Test("the reader reads all entries of a full request table")
   func full() throws {
     let ring = TestRing()
     for index in 0..<4_096 { ring.addRequest(index, number: UInt64(4_096 - index), started_ns: UInt64(index % 7)) }
@@ -55,7 +55,7 @@ struct RequestTests {
     #expect(zip(keys, keys.dropFirst()).allSatisfy { $0.lexicographicallyPrecedes($1) })
   }
 
-  @Test("only a hostile entry itself is lost, and a hostile count does not cause a read after the table")
+  @Test("the reader drops a hostile entry only, and does not read past the table if the count is hostile")
   func hostile() throws {
     let ring = TestRing()
     ring.addRequest(0, number: 0)
@@ -98,7 +98,7 @@ struct RequestTests {
     #expect(try ring.contents().records[0].request == nil)
   }
 
-  @Test("a breadcrumb has the number of its request")
+  @Test("a breadcrumb in a ring is read with the number of its request")
   func breadcrumbs() throws {
     let ring = TestRing()
     ring.addBreadcrumb(ticket: 0, "outside")
@@ -154,7 +154,9 @@ struct RequestTests {
     #expect(contents.requests.running.allSatisfy { $0.operation.utf8.count <= 3 * 96 && $0.id.utf8.count <= 3 * 64 })
   }
 
-  @Test("a mapped ring of each version is read, and its unused requests take no page", arguments: RingVersion.allCases)
+  @Test(
+    "a mapped ring of each version is read without an allocation of pages for its unused requests",
+    arguments: RingVersion.allCases)
   func mapped(version: RingVersion) throws {
     let file = try TestFile.memory()
     defer { file.close() }

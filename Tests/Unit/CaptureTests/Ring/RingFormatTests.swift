@@ -34,7 +34,7 @@ struct RingFormatTests {
     #expect(sizes == Self.sizes)
   }
 
-  @Test("the table of parts in docs/ring-format.md agrees with the offsets")
+  @Test("the table of parts in docs/ring-format.md states the offsets of the ring's parts")
   func parts() throws {
     var parts: [String: [Int]] = [:]
     for row in try Self.rows() where row.count == 4 && Self.layout["cs_ring"]?[row[0]] != nil {

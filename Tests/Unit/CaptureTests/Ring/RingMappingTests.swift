@@ -38,11 +38,11 @@ struct RingMappingTests {
     // Reading a used slot reads the whole record, which has five pages, and allocates these pages in the file. In the
     // ring of a process, the writer has already allocated them.
     #expect(try file.blocks() - before <= 2 * 5 * 4_096 / 512)
-    // Without the descriptor the mapping reads all pages, with the same result.
+    // After the descriptor is closed, the mapping reads all pages, with the same result.
     #expect(mapping.contents().records.map(\.message) == ["first", "last"])
   }
 
-  @Test("pages that are read stay mapped exactly as long as a reference to them exists")
+  @Test("after two calls of keepPages(), pages that are read stay mapped until the second letGoOfPages()")
   func keptPages() throws {
     let file = try TestFile.memory()
     defer { file.close() }
@@ -62,7 +62,7 @@ struct RingMappingTests {
     #expect(try file.residentKiB() == 0)
   }
 
-  @Test("a mapping outlives its descriptor")
+  @Test("the mapping of a ring stays valid after its descriptor is closed")
   func closed() throws {
     let file = try TestFile.memory()
     try file.write(TestRing())
@@ -86,7 +86,7 @@ struct RingMappingTests {
     }
   }
 
-  @Test("a memfd of another size is refused", arguments: [0, 4096, MemoryLayout<cs_ring>.size + 4096])
+  @Test("a memfd whose size is not that of a ring is refused", arguments: [0, 4096, MemoryLayout<cs_ring>.size + 4096])
   func size(size: Int) throws {
     let file = try TestFile.memory()
     defer { file.close() }
@@ -106,7 +106,7 @@ struct RingMappingTests {
     #expect(throws: RingError.magic(found: 0)) { try RingMapping(descriptor: file.descriptor) }
   }
 
-  @Test("a descriptor that is not a memfd is refused, whatever its kind")
+  @Test("a descriptor of any kind other than a memfd is refused as a ring")
   func otherDescriptors() throws {
     #expect(throws: RingError.systemCall(name: "fcntl(F_GET_SEALS)", errno: EBADF)) {
       try RingMapping(descriptor: -1)
@@ -140,7 +140,7 @@ struct RingMappingTests {
     #expect(try RingMapping(spoolFile: file.descriptor).contents().identity.name == "server")
   }
 
-  @Test("a short spool file is refused")
+  @Test("a spool file that is shorter than a ring is refused")
   func short() throws {
     let file = try TestFile.disk()
     defer { file.close() }

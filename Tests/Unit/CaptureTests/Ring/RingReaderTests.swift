@@ -5,7 +5,7 @@ import Testing
 
 @Suite("RingReader")
 struct RingReaderTests {
-  @Test("an empty ring has an identity and no other contents")
+  @Test("a ring without entries has the identity of its process and no other contents")
   func empty() throws {
     let contents = try TestRing().contents()
     #expect(
@@ -26,7 +26,7 @@ struct RingReaderTests {
     #expect(executable.hasPrefix("not a path: ") && executable.dropFirst(12) == CleanText.line(text))
   }
 
-  @Test("a wrong header is refused, and the error has the value found")
+  @Test("a ring with a wrong header is refused, and the error has the wrong value")
   func refusals() {
     func refusal(_ change: (TestRing) -> Void) -> RingError? {
       let ring = TestRing()
@@ -46,7 +46,9 @@ struct RingReaderTests {
     }
   }
 
-  @Test("bytes of another size are refused", arguments: [0, 8, 4096, MemoryLayout<cs_ring>.size - 8])
+  @Test(
+    "a ring whose size is wrong is refused, and the error has the size",
+    arguments: [0, 8, 4096, MemoryLayout<cs_ring>.size - 8])
   func wrongSize(size: Int) {
     let ring = TestRing()
     #expect(throws: RingError.size(found: size, expected: MemoryLayout<cs_ring>.size)) {
@@ -84,7 +86,7 @@ struct RingReaderTests {
       ])
   }
 
-  @Test("records are read in the order of their crashes, in whichever slots they are")
+  @Test("records are read in the order of their crashes, not in the order of their slots")
   func order() throws {
     let ring = TestRing()
     for (slot, sequence) in [(0, 7), (1, 2), (63, 5)] { ring.addRecord(slot: slot, sequence: UInt64(sequence)) }
@@ -153,7 +155,7 @@ struct RingReaderTests {
         == ["overwritten": 6, "noSlot": 2, "minimal": 3, "annotations": 4, "images": 5])
   }
 
-  @Test("counters at their limit do not overflow")
+  @Test("the reader does not overflow if loss counters are at their limit")
   func extremeCounters() throws {
     let ring = TestRing()
     for field in [
@@ -177,7 +179,7 @@ struct RingReaderTests {
     #expect(record.message == "a␛]0;title␇\u{fffd}\u{fffd}b\tc\nd")
   }
 
-  @Test("invalid UTF-8 is repaired")
+  @Test("invalid UTF-8 in a ring is replaced by valid UTF-8")
   func repair() throws {
     let ring = TestRing()
     ring.addRecord(slot: 0)

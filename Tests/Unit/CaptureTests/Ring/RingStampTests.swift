@@ -73,7 +73,7 @@ struct RingStampTests {
     }
   }
 
-  @Test("an impossible thread count causes no read beyond the ring")
+  @Test("an impossible thread count in a ring causes no read beyond the ring")
   func hostile() throws {
     let file = try TestFile.memory()
     defer { file.close() }

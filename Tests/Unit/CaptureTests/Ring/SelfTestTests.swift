@@ -10,7 +10,7 @@ struct SelfTestTests {
     return try unsafe RingReader(bytes: UnsafeRawBufferPointer(ring.memory)).guardSelfTest()
   }
 
-  @Test("a ring without a self-test, as an older program writes it, has no self-test result")
+  @Test("the ring of an older program, which has no self-test, is read without a self-test result")
   func none() throws {
     #expect(try read(TestRing()) == nil)
   }
@@ -34,7 +34,7 @@ struct SelfTestTests {
   }
 
   @Test(
-    "a ring's self-test that contradicts itself is not read",
+    "a self-test in a ring whose counts contradict each other is not read",
     arguments: [
       (3, 0, 2, 0), (2, 4, 2, 1), (6, 0, 1, 0), (6, 2, 2, 3), (6, 6, 2, 1), (6, 0, 2, 1), (.max, .max, .max, .max),
     ] as [(UInt64, UInt64, UInt32, UInt32)])

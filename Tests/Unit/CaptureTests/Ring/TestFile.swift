@@ -15,8 +15,8 @@ struct TestFile {
 
   /// Makes an empty memfd that allows sealing.
   static func memory() throws -> TestFile {
-    // Swift's Glibc module does not export memfd_create either. The C library that is loaded has this function, with
-    // this type.
+    // memfd_create() is looked up by name, because Swift's Glibc module does not export it. The loaded C library
+    // defines it with this type.
     typealias Create = @convention(c) (UnsafePointer<CChar>, UInt32) -> Int32
     guard let symbol = unsafe dlsym(nil, "memfd_create") else { throw SystemError(errno: ENOSYS) }
     let create = unsafe unsafeBitCast(symbol, to: Create.self)

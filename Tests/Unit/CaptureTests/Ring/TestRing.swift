@@ -7,7 +7,7 @@ import Glibc
 final class TestRing {
   /// The memory of the ring, which starts as zeros.
   ///
-  /// The memory is sparse, because malloc does not touch the pages of such a large block.
+  /// Unused pages take no memory, because calloc() does not write to the pages of such a large block.
   let memory: UnsafeMutableRawBufferPointer
 
   /// Creates a ring with a valid header and no other contents.

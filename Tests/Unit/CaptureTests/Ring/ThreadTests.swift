@@ -35,7 +35,7 @@ struct ThreadTests {
     #expect(contents.losses == ["silentThreads": 1, "threads": 5])
   }
 
-  @Test("swept threads of a recovered crash are not treated as threads of the latest crash")
+  @Test("threads of the sweep of a survived crash are not read as threads of the latest crash")
   func survived() throws {
     let ring = TestRing()
     ring.addThread(0, tid: 11)
@@ -49,7 +49,7 @@ struct ThreadTests {
     #expect(contents.losses == ["silentThreads": 1])
   }
 
-  @Test("the number of threads is reported as unknown if their list could not be read")
+  @Test("if the sweep could not list the threads, their number is read as unknown")
   func blind() throws {
     let ring = TestRing()
     ring.set(\cs_ring_header.sweep, at: 0, cs_ring_sweep.CS_RING_SWEEP_BLIND.rawValue)

@@ -8,12 +8,12 @@ import FoundationEssentials
 import Glibc
 import Testing
 
-/// Reads rings that the real writer wrote.
+/// Reads rings that the shield wrote, not rings that the tests construct.
 ///
 /// Each test runs in its own process, because the writer can be started only once per process.
 @Suite("A ring that the capture wrote")
 struct WrittenRingTests {
-  /// The exit status of a child that reached its end with all checks passed.
+  /// The exit status of a child in which all checks passed.
   private static let right: Int32 = 42
 
   /// Starts the capture without crashd, and records some annotations and breadcrumbs.
@@ -59,7 +59,7 @@ struct WrittenRingTests {
     }
   }
 
-  @Test("the use of a handle to a deallocated object is recorded in the ring, with the caller")
+  @Test("a resolved handle to a deallocated object is recorded in the ring as an incident, with the caller")
   func handle() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       guard WrittenRingTests.start(spool: "/dev/null/spool") else { Glibc.exit(1) }

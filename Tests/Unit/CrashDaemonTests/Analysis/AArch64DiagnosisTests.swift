@@ -7,7 +7,7 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Tests the rules with records of AArch64, which every crashd reads.
+/// Tests the diagnosis rules with records of AArch64, which crashd reads on every architecture.
 @Suite("The diagnosis of crashes on AArch64")
 struct AArch64DiagnosisTests {
   private static let trap: UInt32 = 0xd420_0020  // brk #1
@@ -57,19 +57,19 @@ struct AArch64DiagnosisTests {
     #expect(rule(SIGTRAP, 2, [Self.trap]) == "breakpoint")  // TRAP_TRACE
     #expect(rule(SIGTRAP, 1, []) == "trap-unseen" && rule(SIGILL, 1, []) == "trap-unseen")
     #expect(rule(SIGILL, 1, [0x0000_0000]) == "illegal-instruction")
-    #expect(rule(SIGILL, 1, [0x0b0f_0b0f]) == "illegal-instruction")  // begins with the bytes of ud2
+    #expect(rule(SIGILL, 1, [0x0b0f_0b0f]) == "illegal-instruction")  // the bytes of x86's ud2
     #expect(rule(SIGILL, 1, [0xd69f_03e0]) == "privileged-instruction")  // eret
     #expect(Self.diagnosis(.sample(signal: SIGTRAP, code: 1, instruction: [0x20, 0, 0x20, 0xd4])).rule == "breakpoint")
   }
 
-  @Test("a read of an unowned reference that outlived its object is a use-after-free, although it is SIGTRAP")
+  @Test("a read of a dangling unowned reference is diagnosed as a use-after-free, although its signal is SIGTRAP")
   func unowned() {
     var record = CrashRecord.sampleAArch64(signal: SIGTRAP, code: 1, address: 0x10010, words: [Self.trap])
     record.message = "Fatal error: Attempted to read an unowned reference but object 0x1 was already deallocated"
     #expect(Self.diagnosis(record).rule == "dangling-unowned")
   }
 
-  @Test("the syndrome tells a read from a write and from a jump, and without it the instruction does")
+  @Test("the syndrome distinguishes a read, a write and a jump; if it is missing, the instruction does")
   func access() {
     func sentence(_ esr: UInt64, _ words: [UInt32], pc: UInt64 = 0x10010, address: UInt64 = 0x18) -> String {
       Self.diagnosis(.sampleAArch64(address: address, pc: pc, esr: esr, words: words)).sentence
@@ -89,7 +89,7 @@ struct AArch64DiagnosisTests {
     #expect(Evidence.access.text(facts) == "syndrome 0x9200004f (write to)")
   }
 
-  @Test("a stack overflow near the top of the 48-bit address space is one")
+  @Test("a stack overflow near the top of the 48-bit address space is diagnosed as a stack overflow")
   func overflow() {
     let sp: UInt64 = 0xffff_ff80_0010
     let record = CrashRecord.sampleAArch64(
@@ -98,7 +98,7 @@ struct AArch64DiagnosisTests {
     #expect(CrashFacts(record: record, pid: 99).operand?.text == "[sp, #-0x10]")
   }
 
-  @Test("addresses have 48 bits, their top byte is ignored, and any other address is non-canonical")
+  @Test("on AArch64 an address is canonical if its bits 48 to 55 are equal; the top byte is ignored")
   func canonical() {
     let arm = Architecture.aarch64
     #expect(arm.isCanonical(0xffff_ffff_ffff) && !arm.isCanonical(0x1_0000_0000_0000))
@@ -115,7 +115,7 @@ struct AArch64DiagnosisTests {
     }
   }
 
-  @Test("an access to a non-canonical address is explained by the operand, also if qemu reports the address 0")
+  @Test("the operand explains an access to a non-canonical address, even if qemu reports the address 0")
   func nonCanonical() {
     let bad: UInt64 = 0x0041_4141_4141_4141
     // The kernel reports the address without the top byte.
@@ -126,9 +126,9 @@ struct AArch64DiagnosisTests {
       #expect(diagnosis.rule == "non-canonical-operand")
       #expect(diagnosis.evidence?.contains("([x0, #0x18])") == true)
     }
-    // Without the instruction, only the address shows the cause.
+    // If the instruction is missing, only the address shows the cause.
     #expect(Self.diagnosis(.sampleAArch64(address: bad)).rule == "non-canonical")
-    // A jump to such an address is a jump.
+    // A jump to a non-canonical address is diagnosed as a bad jump.
     #expect(Self.diagnosis(.sampleAArch64(address: bad, pc: bad, esr: Self.fetch)).rule == "jump-to-unmapped")
     // A pointer whose top byte is not 0 is canonical.
     let tagged = CrashRecord.sampleAArch64(
@@ -169,7 +169,7 @@ struct AArch64DiagnosisTests {
     #expect(diagnosis.evidence?.hasPrefix("x0 of the faulting [x0, #0x18] is null, loaded from 0xaaaa55764a38") == true)
   }
 
-  @Test("a pointer that differs in one bit from a good one is found in any of the 31 registers")
+  @Test("the diagnosis finds a pointer with one wrong bit in any of the 31 registers")
   func bitFlip() {
     let good: UInt64 = 0x10_100
     let record = CrashRecord.sampleAArch64(
@@ -178,7 +178,7 @@ struct AArch64DiagnosisTests {
     #expect(facts.bitFlip == BitFlip(register: 0, other: 28, bit: 40, value: good ^ 1 << 40))
   }
 
-  @Test("an address with a signature is in the image of the address")
+  @Test("a signed return address is assigned to the image that contains the address without its signature")
   func signature() {
     let facts = CrashFacts(record: .sampleAArch64(), pid: 99, images: RingContents.sample([]).images)
     #expect(facts.place(of: 0x0034_0000_0001_0020) == "shop+0x20" && facts.place(of: 0x10020) == "shop+0x20")
@@ -229,7 +229,7 @@ struct AArch64FirstFaultTests {
       information[0] = UInt64(UInt32(bitPattern: signal))
       (information[1], information[2]) = (UInt64(UInt32(bitPattern: code)), address)
     }
-    var context = [UInt64](repeating: 0, count: 22 + 1)  // up to the fault address
+    var context = [UInt64](repeating: 0, count: 22 + 1)  // the siginfo up to and including the fault address
     context[22] = address
     var general = [UInt64](repeating: 0x77, count: 31)
     general[0] = 0
@@ -269,7 +269,7 @@ struct AArch64FirstFaultTests {
     #expect(report.raisedAgain?.function == "on" && report.raisedAgain?.line == 8)
   }
 
-  @Test("a re-raised trap stays a trap, and a frame that does not fit is not one")
+  @Test("a re-raised trap is diagnosed as a trap, and an inconsistent signal frame is ignored")
   func others() throws {
     let trap = Self.record(SIGTRAP, code: 1, address: 0x10030, esr: 0xf200_0001)
     let report = try #require(RingContents.sample([trap]).report(Self.symbols))
@@ -279,7 +279,7 @@ struct AArch64FirstFaultTests {
     sent = Self.record(SIGSEGV, code: 1, address: 8, esr: 0x9200_0046)
     sent.frames[3].pc = 0x10034
     #expect(FirstFault(sent, pid: 99) == nil)
-    // Every shorter stack, and every changed byte in the context, gives a result or none.
+    // The analysis of every shorter stack, and of every changed byte in the context, must not trap.
     let whole = sent.stack
     sent.frames[3].pc = 0x10030
     for count in stride(from: 0, to: whole.count, by: 8) {
@@ -312,7 +312,7 @@ struct AArch64FirstFaultTests {
     #expect(try rule(SIGTRAP, esr: 0, fault: 0, x0: 0, [store]) == "raised-signal")
   }
 
-  @Test("a jump to no code is a bad fetch, also to a misaligned address, and if the kernel gives no syndrome")
+  @Test("a jump to memory without code is a bad fetch, even if the address is misaligned or there is no syndrome")
   func badFetch() {
     func isBad(_ syndrome: UInt64, pc: UInt64, fault: UInt64) -> Bool {
       var record = CrashRecord.sampleAArch64(pc: pc, esr: syndrome)
@@ -325,7 +325,7 @@ struct AArch64FirstFaultTests {
     #expect(!isBad(0x9200_0006, pc: 0x5000, fault: 0x5000))
   }
 
-  @Test("each status of an abort has its signal and code")
+  @Test("each fault status of an AArch64 abort has its signal and code")
   func statuses() {
     func told(_ syndrome: UInt64, _ expected: Int32) -> [UInt64]? {
       Exception_aarch64(syndrome: syndrome, address: 0x7000).signal(pc: 0x10, expecting: expected).map {

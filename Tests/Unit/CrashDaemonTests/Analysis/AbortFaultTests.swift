@@ -31,7 +31,7 @@ struct AbortFaultTests {
     return [report.signal.name] + report.threads.map { "thread \($0.tid)" }
   }
 
-  @Test("a fault in the abort() that has sent SIGABRT is a part of the same crash")
+  @Test("if abort() sends SIGABRT without effect and then faults, the fault is a part of the same crash")
   func ofAbort() throws {
     #expect(try Self.signals([Self.abort(), Self.fault(callers: [0x10040, 0x10050])]) == ["SIGABRT", "thread 12"])
   }

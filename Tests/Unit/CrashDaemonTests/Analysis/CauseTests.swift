@@ -44,11 +44,12 @@ struct CauseTests {
     #expect(DiagnosisRule.diagnose(fatal, at: nil).sentence == "Swift stopped the program: the second thing….")
     #expect(fatal.reason == "shop/Cart.swift:12: Fatal error: the second thing\nhas two lines")
     #expect(fatal.earlierWarnings == [String(Self.leak.dropLast())])
-    // The message is still that of a Swift runtime failure, but the program called abort() itself.
+    // The message is that of a Swift runtime failure, but it is not the cause, because the program itself called
+    // abort().
     let aborted = facts(SIGABRT, [Self.frame("abort"), Self.own, Self.assertion])
     #expect(DiagnosisRule.diagnose(aborted, at: nil).cause == "abort")
     #expect(aborted.reason.isEmpty && aborted.earlierWarnings?.count == 3)
-    // The message does not explain a memory fault, because the runtime does not stop programs by memory faults.
+    // The message is not the cause of a memory fault, because the runtime ends programs by traps.
     let fault = CrashFacts(record: .sample(address: 8, message: text), pid: 99, frames: [Self.own])
     #expect(fault.reason.isEmpty && fault.earlierWarnings?.count == 3)
   }
@@ -106,8 +107,8 @@ struct CauseTests {
       let report = try #require(RingContents.sample([record]).report(SampleSymbols(chains: [0x10: [failure] + chain])))
       return try #require(report.threads[0].frames.first { $0.isOwn })
     }
-    // The innermost function is the runtime's inlined subscript. Its caller is a function of the program, which was
-    // also inlined.
+    // The innermost function is the runtime's inlined subscript. The caller of the subscript is a function of the
+    // program, which was also inlined.
     let lookup = try find([
       frame("$sSDyq_SgxcigSS_SiTg5", 7, 23, true), frame("$s4shop6lookupySiSgSS_tF", 2, 75, true),
       frame("$s4shop1aySiSSF", 7, 11, false),
@@ -148,8 +149,8 @@ struct CauseTests {
     // The inlined function belongs to the runtime and has no declaration in the debug information.
     let lookup = Self.function("$sSDyq_SgxcigSS_SiTg5", at: 20, 4, declaredAt: nil)
     #expect(place([lookup, unwrap]) == "$s4shop6unwrapyS2iF:20:4 of 1")
-    // The inlined function itself has trapped, and not its caller. In the first case, it is declared above its caller,
-    // and in the second case below its caller.
+    // The inlined function itself has trapped, and not its caller. In the first case, the inlined function is declared
+    // above its caller, and in the second case below its caller.
     let index = Self.function("$s4shop5indexyS2iF", at: 9, 3, declaredAt: 8)
     let below = Self.function("$s4shop5belowyS2iF", at: 33, 3, declaredAt: 30)
     #expect(place([index, unwrap]) == "$s4shop5indexyS2iF:9:3 of 2")
@@ -264,8 +265,8 @@ struct CauseTests {
       let trap = say(Self.heldFacts("Session.total()", self: held, failure: "Index out of range"))
       #expect(trap.rule == "dangling-held" && trap.evidence?.contains("Index out of range") == true)
       #expect(say(Self.heldFacts("Session.total()", self: 0, other: held)).rule == "dangling-held")
-      // A register that points at the quarantined object is not always evidence. It is not evidence in a method of
-      // another class, in a function outside of classes, or if self is a live object.
+      // A register that points at the quarantined object is not evidence in three cases: in a method of another class,
+      // in a function outside of classes, and if self is a live object.
       #expect(say(Self.heldFacts("Order.total()", self: held)).cause == "null-pointer-offset")
       #expect(say(Self.heldFacts("pay(_:)", self: held)).cause == "null-pointer-offset")
       let living = MemoryWords.Piece(
@@ -273,8 +274,8 @@ struct CauseTests {
       #expect(
         say(Self.heldFacts("Session.total()", self: 0x5582_0000, other: held, words: [living])).cause
           == "null-pointer-offset")
-      // The object in the register is running its own deinit, which the policy `absorb` has deferred. This is not a use
-      // of a freed object.
+      // The object in the register is running its own deinit, which the policy `absorb` has deferred. A failure in this
+      // deinit is therefore not a use of a freed object.
       var deferred = Self.heldFacts("Session.deinit", self: held)
       deferred.frames.append(Self.frame("cs_evict_deferred"))
       #expect(say(deferred).cause == "null-pointer-offset")
@@ -284,7 +285,7 @@ struct CauseTests {
     }
 
     @Test(
-      "S13: a freed block's link in an arena is no wild pointer, even if no register points at the block"
+      "S13: the link of a freed block in a malloc arena is not diagnosed as a wild pointer"
     )
     func arenaLink() {
       let say = { (value: UInt64, registers: [UInt64]) in
@@ -297,8 +298,8 @@ struct CauseTests {
       let inHeap: [UInt64] = [0x7f12_3400_0030]
       #expect(say(next ^ (block >> 12), inHeap) == "dangling")
       #expect(say(block >> 12, inHeap) == "dangling")
-      // The address is a wild pointer in three cases: no value points into the arena, the block is in another arena, or
-      // the pointer is not mangled.
+      // The address is diagnosed as a wild pointer in three cases: no value points into the arena, the block is in
+      // another arena, or the link is not mangled.
       #expect(say(next ^ (block >> 12), [0x7f55_3400_0030]) == "wild-pointer")
       #expect(say(next ^ (0x7f52_3412_4a20 >> 12), inHeap) == "wild-pointer")
       #expect(say(next, inHeap) == "wild-pointer")

@@ -13,7 +13,7 @@ struct ContainmentReportTests {
     RingContents.Request(number: number, startTime_ns: started_ns, operation: "GET /\(number)")
   }
 
-  /// A trap in the request 2, which begins a drain, after the trap of the request 1 was contained.
+  /// Contents with two traps: the trap of request 1 was contained, and the trap of request 2 begins a drain.
   private static var contents: RingContents {
     var record = CrashRecord.sample(signal: SIGILL)
     record.request = request(2, started_ns: 2_000)
@@ -27,7 +27,7 @@ struct ContainmentReportTests {
     return contents
   }
 
-  @Test("the report has the verdict, the reason and the drain, which is under way")
+  @Test("the report of a trap that drains the process has the verdict, the reason and the unfinished drain")
   func report() throws {
     let containment = try #require(Self.contents.report()?.containment)
     #expect(
@@ -37,7 +37,7 @@ struct ContainmentReportTests {
           drain: .init(finished: 0, lost: 0)))
   }
 
-  @Test("a trap that drains the process by its mode needs no reason; in the mode contain, the used budget is one")
+  @Test("in the mode drain, a report gives no reason for the drain; in the mode contain, a used-up budget is a reason")
   func budget() throws {
     for (mode, reason) in [(CrashReport.Containment.Mode.drain, nil), (.contain, "budget")] as [(_, String?)] {
       var contents = Self.contents
@@ -48,14 +48,14 @@ struct ContainmentReportTests {
     }
   }
 
-  @Test("the trapped request of the crash is in flight, and a request that was contained before is not")
+  @Test("the requests in flight include the request of the crash, but no request whose trap was contained")
   func inFlight() throws {
     let report = try #require(Self.contents.report())
     #expect(report.inFlight?.requests.map(\.number) == [2, 3] && report.inFlight?.total == 2)
     #expect(report.inFlight?.requests.map(\.crashed) == [true, nil])
   }
 
-  @Test("the numbers of requests are those of the end of the drain, and the requests in flight those of the crash")
+  @Test("a report has the request counts of the drain's end, and the requests in flight at the crash")
   func completed() throws {
     let stored = try #require(Self.contents.report())
     var later = Self.contents
@@ -71,14 +71,14 @@ struct ContainmentReportTests {
     #expect(drain == .init(endedBy: .done, finished: 1, lost: 0, durationNanoseconds: 4_000))
   }
 
-  @Test("without containment the report says nothing about it, whatever the record has")
+  @Test("if containment is off, the report has no field about it, even if the record has data")
   func off() throws {
     var contents = Self.contents
     contents.containment = nil
     #expect(contents.report()?.containment == nil)
   }
 
-  @Test("the report of an unreported exit has the contained traps, but no verdict")
+  @Test("the report of an unreported exit has the number of contained traps, but no verdict")
   func silent() throws {
     var ring = TestRing()
     ring.set(\.containment_mode, 2)

@@ -8,7 +8,7 @@ import Testing
 @testable import CrashDaemon
 
 #if arch(x86_64)
-  /// Tests states of freed blocks that were measured in real programs.
+  /// Tests the use-after-free rules with states of freed blocks that were measured in real programs.
   ///
   /// A freed block is evidence only if the fault depends on it.
   @Suite("The diagnosis of freed memory")
@@ -67,7 +67,8 @@ import Testing
       let session = "V r 13 0 0 session\nT 0 Session\nS 56\n"
       #expect(say(0x41, session).hasSuffix("is its first word; the code expects an instance of Session"))
       #expect(say(0x41, "C 56 Session\n").hasSuffix("; the code names Session"))
-      // If the block has another size than the class, or if several classes have this size, the report names no class.
+      // The report names no class if the block is not as large as an object of the class, or if several classes have
+      // this size.
       for text in [say(0x81, session), say(0x41, "C 56 Session\nC 50 Order\n")] { #expect(!text.contains("the code")) }
     }
 
@@ -107,8 +108,8 @@ import Testing
           words: [mangled, 0x1_0000_0003], registers: [rax: mangled, rdi: block], instruction: [0xff, 0x50, 0xf0],
           address: mangled - 0x10)
       ),
-      // A call through a callback in a freed block. The instruction is call [rdi+8], and its target is the key, which
-      // is not an address.
+      // A call of a callback that a freed block contained. The instruction is call [rdi+8], which loads the tcache key
+      // instead of an address.
       (
         "dangling-call",
         Fault(words: [mangled, key], registers: [rdi: block], instruction: [0xff, 0x57, 0x08], code: 128)
@@ -119,14 +120,15 @@ import Testing
         "dangling-call",
         Fault(words: [mangled, key], registers: [rdi: block], instruction: [], address: mangled, pc: mangled)
       ),
-      // A method call. The method's address was loaded from memory that the block's first word happens to address.
+      // A method call. The method's address was loaded from the memory at the block's first word, which happens to be a
+      // valid address.
       (
         "dangling-call",
         Fault(
           words: [mangled, key], registers: [rax: mangled, r13: block], instruction: [], address: 0x7_1234_5678,
           pc: 0x7_1234_5678, more: [MemoryWords.Piece(start: mangled, bytes: bytes([1, 0x7_1234_5678]))])
       ),
-      // No register contains a pointer to the block.
+      // In this fault, no register contains a pointer to the block.
       (
         "dangling-remains",
         Fault(
@@ -254,7 +256,7 @@ import Testing
       fault.registers[Self.r13] = Self.block + 0x40
       #expect(rule() == "non-canonical-operand")
       fault.registers[Self.r13] = Self.block
-      // The code explains a null pointer, and the freed object is not the cause.
+      // The null has another explanation in the code, so the freed object is not the cause.
       (fault.registers[Self.rax], fault.code) = (0, 1)
       #expect(rule() == "null-pointer")
       // The second instruction adds to memory, and does not compute the address of a method.
@@ -275,14 +277,14 @@ import Testing
       #expect(state(neighbour, neighbour &- 2 &* reference) == .binned(drift: -2))
       #expect(BlockState.binned(drift: -2).text == "freed (in a bin, and released 2 times since)")
       // A block whose first two words point into the heap may also be a node of a list that is in use. In a heap of
-      // more than 8 GiB, a pointer that is off by a reference count may be a valid pointer.
+      // more than 8 GiB, a pointer that a stray retain has changed may be a valid pointer.
       #expect(state(neighbour, neighbour) == nil && state(neighbour, neighbour &+ 9 &* reference) == nil)
       #expect(state(3, arena &+ reference) == nil && state(neighbour, arena &+ reference &+ 8) == nil)
       let large = HeapFacts(key: Self.key, range: 0x5555_5576_0000..<0x5559_5576_0000)
       #expect(state(neighbour, neighbour &+ reference, large) == nil)
     }
 
-    @Test("a block is in use again if its neighbors in the bin do not link back to it")
+    @Test("a block whose neighbors in the bin do not link back to it is treated as in use again")
     func unlinked() {
       let (neighbour, arena, chunk) = (Self.block + 0x200, Self.libc.end - 0xe000, Self.block - 16)
       func cause(second: UInt64? = nil, back: UInt64?, forward: UInt64? = nil) -> CrashReport.Cause {
@@ -380,7 +382,7 @@ import Testing
       #expect(
         BlockState.of(Self.block, (Self.mangled, 0x1_0000_0003), heap: Self.heap, isArena: none, isMetadata: none)
           == .fastBin)
-      // Two small integers after a pointer are not a reference count.
+      // The words after the pointer are two small integers, which are not a reference count.
       #expect(
         BlockState.of(Self.block, (metadata, 0x1_0000_0001), heap: Self.heap, isArena: none, isMetadata: none) == nil)
     }
@@ -394,7 +396,7 @@ import Testing
       index: 2, bias: 0x7e00_0000_0000, start: 0x7e00_0000_0000, end: 0x7e00_0080_0000, buildID: "ef",
       path: "/usr/lib/swift/linux/libswiftCore.so", isExecutable: true)
 
-    @Test("a heap pointer off by a reference count is diagnosed as such only for possible counts")
+    @Test("a heap pointer that is off by a reference count is diagnosed as such only if the count is possible")
     func moved() {
       let moved = Self.block + 2 * HeapFacts.strongReference
       let fault = Fault(
@@ -410,7 +412,7 @@ import Testing
     func lookalikes() {
       let load: [UInt8] = [0x48, 0x8b, 0x40, 0x10]  // mov rax, [rax+0x10]
       let wild: UInt64 = 0x1234_5670_0000
-      // The block is a node in use. Its words are a bad pointer to the next node, and two counters with the value 1.
+      // The block is a node in use, whose words are a bad pointer to the next node, and two counters with the value 1.
       let node = Fault(
         words: [wild, 0x1_0000_0001], registers: [Self.rax: wild, Self.rdi: Self.block], instruction: load,
         address: wild + 0x10)
@@ -421,8 +423,8 @@ import Testing
         words: [Self.block + 0x100, 0x1_0000_0003], registers: [Self.rax: Self.block + 0x100, Self.rdi: Self.block],
         instruction: load, address: Self.block + 0x110)
       #expect(Self.diagnosis(object).cause == "wild-pointer")
-      // The words point to a glibc function and to a buffer. The block is therefore an object with a callback, and not
-      // a free block in a bin.
+      // The block's words point to a glibc function and to a buffer. The block is therefore a live object with a
+      // callback, not a free block in a bin.
       let function = Self.libc.start + 0x2_8000
       let owner = Fault(
         words: [function, Self.block + 0x100], registers: [Self.rax: Self.block + 0x100, Self.rdi: Self.block],
@@ -468,7 +470,7 @@ import Testing
       #expect(called <= 20)
     }
 
-    @Test("without the heap's mark of freed blocks, no use-after-free is diagnosed")
+    @Test("no use-after-free is diagnosed if the block lacks the words that glibc writes into freed blocks")
     func withoutKey() {
       let fault = Fault(
         words: [Self.mangled, Self.key], registers: [Self.rsi: Self.key, Self.rdi: Self.block + 8],

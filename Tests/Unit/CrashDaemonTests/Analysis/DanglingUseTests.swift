@@ -37,7 +37,7 @@ struct DanglingUseTests {
         ring.addIncident(index, key: UInt64(kind), subject: "App.Session", count: 1, mode: 0)
         ring.makePageIncident(index, kind: kind, amount: 16)
       }
-      // The mode of this incident says that a crash follows. The policy counts the incident in spite of this mode.
+      // The mode of this incident means that a crash follows. The policy counts the incident nevertheless.
       ring.addIncident(7, key: 8, subject: "App.Session", count: 1, mode: 4)
       ring.makePageIncident(7, kind: 1, amount: 16, method: 0x10010)
       // The memory of this incident has no class, and the incident is therefore not a hit.
@@ -49,13 +49,13 @@ struct DanglingUseTests {
       #expect(statistics.delays.total.seen == 0)
       let view = try #require(await policy.reports([key]).first)
       #expect(view.days.map(\.hits) == [3])
-      // The hits make the class a suspect, as hits in the quarantine do.
+      // The hits make the class a suspect, like hits in the quarantine.
       await policy.change([key], RuleChange(allowsAutomaticProtection: true))
       #expect(await policy.board.plan(of: key)?.words.map(\.name) == ["App.Session"])
     }
   }
 
-  @Test("the use of a handle to a deallocated object is not counted as a use-after-free of its class")
+  @Test("resolving a handle to a deallocated object is not counted as a use-after-free of the object's class")
   func handles() async throws {
     try await Self.seen { ring in
       ring.addIncident(0, key: 1, subject: "App.Session", count: 3, mode: 0)

@@ -42,8 +42,8 @@ struct DiagnosisRuleTests {
       cause: "protected-memory", record: .sample(code: 4, address: 0x55aa_0000, errorCode: 0x25),
       says: "may not be read"),
     Case(cause: "non-canonical", record: .sample(code: 128, address: 0), says: "no pointer can have"),
-    // The address is computed with rbp. The processor therefore raises a stack fault, for which the kernel sends
-    // SIGBUS.
+    // The address is non-canonical and based on rbp. The processor therefore raises a stack fault (#SS), for which the
+    // kernel sends SIGBUS.
     Case(cause: "non-canonical", record: .sample(signal: SIGBUS, code: 128), says: "no pointer can have"),
     Case(
       cause: "privileged-instruction", record: .sample(code: 128, instruction: [0xf4]), says: "only the kernel may use"),
@@ -71,8 +71,8 @@ struct DiagnosisRuleTests {
         code: 2, address: sp + 20_000, sp: sp, errorCode: 6, depth: 20, unwindStop: 3, stackStart: sp + 20_480,
         stack: [1]),
       says: "overflowed, or"),
-    // The record contains the stack memory at the fault, which was therefore readable. Its page is read-only and not a
-    // guard page.
+    // The record contains the stack memory at the fault, which was therefore readable. The page of the fault address is
+    // read-only, and not a guard page.
     Case(
       cause: "read-only-write",
       record: .sample(
@@ -157,7 +157,7 @@ struct DiagnosisRuleTests {
     #expect(applying.contains("illegal-instruction") == (instruction == [0x0f]))
   }
 
-  @Test("each kind of crash has its cause and its sentence", arguments: cases)
+  @Test("each kind of crash is diagnosed with its own cause and sentence", arguments: cases)
   func causes(_ expected: Case) {
     let frames = expected.frames.map {
       CrashReport.Frame(address: 0, mangled: $0, image: "/usr/lib/libstdc++.so.6", trust: .cfi)
@@ -174,7 +174,7 @@ struct DiagnosisRuleTests {
     #expect(diagnosis.confidence > 0 && diagnosis.confidence <= 1)
   }
 
-  @Test("a general protection fault is never called a null pointer")
+  @Test("a general protection fault is never diagnosed as a null pointer")
   func generalProtection() throws {
     let report = try #require(RingContents.sample([.sample(code: 128, address: 0)]).report())
     #expect(report.diagnosis.cause == "non-canonical")
@@ -183,7 +183,7 @@ struct DiagnosisRuleTests {
   }
 
   @Test(
-    "a sentence has the first line of a message, without its full stop, and shows that there was more",
+    "a sentence has the first line of a message without its full stop, and a mark if further lines were cut",
     arguments: [
       ("Could not cast 'A' to 'B'.\n", "Could not cast 'A' to 'B'"), ("wait...", "wait..."),
       ("shop/a.swift:3: Fatal error: the cart is\nempty", "the cart is…"),
@@ -192,7 +192,7 @@ struct DiagnosisRuleTests {
     #expect(MessageText.core(text) == core)
   }
 
-  @Test("D9: a blank message leaves the rest of the sentence unchanged", arguments: ["", ":", ": ", ":    \n"])
+  @Test("D9: a blank message does not change the rest of the diagnosis", arguments: ["", ":", ": ", ":    \n"])
   func blankMessage(end: String) {
     #expect(MessageText.core("shop/a.swift:3: Fatal error" + end) == "shop/a.swift:3: Fatal error")
   }
@@ -227,7 +227,7 @@ struct DiagnosisRuleTests {
   }
 
   @Test(
-    "a failed assertion is diagnosed as one, whatever its text",
+    "a failed C assertion is diagnosed as one, for any text of the assertion",
     arguments: [
       "shop: shop.c:3: sell: Assertion `!list->corrupted' failed.",
       "shop: shop.c:3: Assertion `strcmp(text, \"*** stack smashing detected ***\")' failed.",
@@ -305,7 +305,9 @@ struct DiagnosisRuleTests {
       ("general-protection", [0x0f, 0x01, 0xd0], 0, 0),  // xgetbv
     ]
 
-    @Test("a general protection fault has only causes that its instruction allows", arguments: refused.indices)
+    @Test(
+      "a general protection fault is diagnosed with causes that its instruction can have",
+      arguments: refused.indices)
     func generalProtection(index: Int) {
       let (cause, instruction, rdi, error) = Self.refused[index]
       var record = CrashRecord.sample(code: 128, errorCode: error, instruction: instruction)
@@ -315,7 +317,7 @@ struct DiagnosisRuleTests {
     }
   #endif
 
-  @Test("no two rules have the same name")
+  @Test("all diagnosis rules have different names")
   func names() {
     #expect(Set(DiagnosisRule.all.map(\.name)).count == DiagnosisRule.all.count)
   }

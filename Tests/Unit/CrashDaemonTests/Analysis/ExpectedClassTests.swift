@@ -10,7 +10,7 @@ import Testing
   struct ExpectedClassTests {
     private static let block: UInt64 = 0x5555_5576_4a20
 
-    /// The report of a method call through a block of 64 bytes with these words.
+    /// Returns the report of a method call through a block of 64 bytes that contains these words.
     private static func builder(_ words: [UInt64]) -> ReportBuilder<SampleSymbols> {
       var record = CrashRecord.sample(
         code: 128, instruction: [0xff, 0x50, 0x38], frames: [.at(0x10010, exact: true)], stackStart: block - 8,
@@ -30,7 +30,7 @@ import Testing
     private static let freed: [UInt64] = [text, key, 3, 4, 5, 6, 7, 0x31]
     private static let reused: [UInt64] = [text, text + 1, 3, 4, 5, 6, 7, 0x31]
 
-    @Test("S10: the report's field and the group's title have the expected class, whichever rule found it")
+    @Test("S10: the report's field and the group's title name the expected class, for each rule that determines it")
     func field() throws {
       for (words, rule) in [(Self.freed, "dangling-operand"), (Self.reused, "dangling-reuse")] {
         var builder = Self.builder(words)

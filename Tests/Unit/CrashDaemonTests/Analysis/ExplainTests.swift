@@ -12,7 +12,7 @@ import Testing
 struct ExplainTests {
   private static let method = "io.crashshield.Crashd.Explain"
 
-  @Test("Explain lists every rule in order with its evidence; the first that applies gives the report's diagnosis")
+  @Test("Explain lists every rule in order with its evidence; the first rule that applies makes the diagnosis")
   func rules() async throws {
     var ring = TestRing()
     ring.addImage(0)
@@ -38,7 +38,7 @@ struct ExplainTests {
     }
   }
 
-  @Test("an unreported exit is explained by its own rules, and stays an unreported exit when analyzed again")
+  @Test("Explain lists other rules for an unreported exit, which stays one after a repeated analysis")
   func silent() async throws {
     let ring = TestRing()
     try await TestDaemon.run { daemon in

@@ -45,7 +45,8 @@ struct FieldGuessTests {
     let expected = CrashReport.AccessedField(name: "price.whole", type: "order", variable: "it", offset: 16)
     #expect(guess("V r 5 0 0 it", facts()) == expected)
     #expect(guess("V m 6 -16 0 it", facts(stack: [0, 1])) == expected)
-    // In the first case the variable's value is not null. In the other two cases the value is not in the record.
+    // In the first case the value of the variable is not null. In the other two cases the record does not contain the
+    // value.
     #expect(guess("V m 6 -8 0 it", facts(stack: [0, 1])) == nil)
     #expect(guess("V m 6 8000 0 it", facts(stack: [0, 1])) == nil)
     #expect(guess("V r 400 0 0 it", facts()) == nil)
@@ -53,13 +54,13 @@ struct FieldGuessTests {
     #expect(guess("V r 5 0 0 it", facts(address: 0x20)) == nil)
   }
 
-  @Test("a wrong pointer near null is treated as null if the instruction used it")
+  @Test("a wrong pointer near null that the instruction used is treated as a null pointer")
   func nearNull() {
     #expect(guess("V r 5 0 0 it", facts(address: 0x18, rdi: 8))?.name == "price.whole")
     #expect(guess("V r 4 8 0 it", facts(address: 0x18, rdi: 0x18)) == nil)
   }
 
-  @Test("null variables of different types give no field; several of one type give one")
+  @Test("several null variables give a field only if they have the same type")
   func several() {
     #expect(guess("V r 5 0 0 it\nV r 4 0 1 other", facts()) == nil)
     #expect(guess("V r 5 0 0 it\nV r 4 0 0 self", facts())?.variable == "it")
@@ -78,7 +79,7 @@ struct FieldGuessTests {
     #expect(guess("V r 3 327680 0 it", facts(memory: [other])) == nil)
   }
 
-  @Test("recursive and missing types are handled without a trap")
+  @Test("a scope description with recursive or missing types causes no trap")
   func hostile() {
     let circle = ScopeDescription(Array("V r 5 0 0 it\nT 0 a\nF 0 8 v 0 a\nF 0 8 v 0 b\nF 0 8 v 9 c\n".utf8))
     #expect(FieldGuess(circle, facts()).field == nil)
@@ -96,7 +97,7 @@ struct FieldGuessTests {
     #expect(plain.sentence == "Null pointer: read of offset 24 of null.")
     #expect(guessed.sentence == "Null pointer: read of offset 24 of null, probably the field 'total' of 'order'.")
     #expect(guessed.confidence == plain.confidence && guessed.field == facts.field && plain.field == nil)
-    // A fault that is not a null pointer fault gets no guess of a field.
+    // The diagnosis guesses a field only for a null pointer fault.
     facts.record.address = 0x1234_5678
     #expect(DiagnosisRule.diagnose(facts, at: nil).field == nil)
   }

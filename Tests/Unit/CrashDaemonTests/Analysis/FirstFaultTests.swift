@@ -119,7 +119,7 @@
 
     private static let sp: UInt64 = 0x7e00_0000_1000
     private static let pendings: [(record: CrashRecord, cause: CrashReport.Cause, codeName: String)] = [
-      // The instructions of the first ten records are mov eax, [rax + 16]; call; push rbx; no code; ud2; an unknown
+      // The first ten records have these instructions: mov eax, [rax + 16]; call; push rbx; no code; ud2; an unknown
       // instruction; idiv ecx; the instruction after int3; hlt; a store.
       (pending(SIGSEGV, trap: 14, error: 4, fault: 16, [0x8b, 0x40, 0x10]), "null-pointer-offset", "SEGV_MAPERR"),
       (
@@ -143,7 +143,7 @@
       (pending(SIGABRT, trap: 6, [0x0f, 0x0b]), "trap", "ILL_ILLOPN"),
     ]
 
-    @Test("D6: a signal that was blocked until its handler returned keeps the cause, for each kind of fault")
+    @Test("D6: if a re-raised signal was blocked until its handler returned, the first fault is still the cause")
     func blocked() throws {
       var symbols = Self.symbols
       symbols.chains[0x30]?.removeFirst()
@@ -162,8 +162,8 @@
         Self.pending(SIGILL, trap: 6, isFault: false, [0x90]),
         Self.pending(SIGFPE, trap: 0, isFault: false, [0xf7, 0xf9]),
         Self.pending(SIGSEGV, trap: 13, isFault: false, [0x90]),
-        // RF is set, but the exception has another address, or the instruction does not divide, or the exception
-        // belongs to another signal.
+        // RF is set, but one fact contradicts the exception: its address, an instruction that does not divide, or the
+        // signal.
         Self.pending(SIGSEGV, trap: 14, error: 4, fault: 0x5000, [0x8b, 0x40, 0x10]),
         Self.pending(SIGFPE, trap: 0, [0x8b, 0x40, 0x10]),
         Self.pending(SIGSEGV, trap: 6, [0x8b, 0x40, 0x10]),

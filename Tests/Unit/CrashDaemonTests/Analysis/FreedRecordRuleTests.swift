@@ -73,7 +73,8 @@ import Testing
       #expect(facts.danglingClass == "App.Session")
       let object = try #require(facts.freedRecord?.object)
       #expect(object.className == "App.Session" && object.releaseThread == 13 && object.age_ns == 2_000_000)
-      // The first word is a small number that is a valid address. Other rules would treat this number as null.
+      // The first word of the text is a small number near address 0. Other rules would treat this number as a null
+      // pointer.
       let number = Fault(
         words: [54_321, 60_000], registers: [Self.rax: 54_321, Self.r13: Self.block], code: 1, address: 54_321 + 0x38)
       #expect(DiagnosisRule.diagnose(try Self.facts(number), at: nil).rule == "dangling-ghost")
@@ -87,7 +88,7 @@ import Testing
       #expect(DiagnosisRule.diagnose(try Self.facts(release), at: nil).rule == "dangling-ghost")
     }
 
-    @Test("a fault that a live object or another cause explains is not attributed to the previous object")
+    @Test("a fault that a live object or another cause explains is not attributed to the freed object of the block")
     func others() throws {
       var faults: [(String, Fault)] = []
       func add(_ what: String, _ change: (inout Fault) -> Void) {
@@ -122,7 +123,7 @@ import Testing
     }
 
     @Test(
-      "a load of the function that is called next is recognized in all registers; nothing else is",
+      "the load of a method and its call are recognized in all registers; other instructions are not",
       arguments: [
         ([0x48, 0x8b, 0x40, 0x40, 0xff, 0xd0], true), ([0x48, 0x8b, 0x81, 0, 1, 0, 0, 0xff, 0xd0], true),
         ([0x4c, 0x8b, 0x48, 0x40, 0x41, 0xff, 0xd1], true), ([0x49, 0x8b, 0x44, 0x24, 0x40, 0xff, 0xe0], true),
@@ -133,7 +134,7 @@ import Testing
     func loads(bytes: [UInt8], isLoad: Bool) { #expect(MethodLoad_x86_64.begins(bytes) == isLoad) }
 
     @Test(
-      "a load of an async method's relative code address is recognized in all registers; nothing else is",
+      "the load of an async method's relative address is recognized in all registers; other instructions are not",
       arguments: [
         ([0x48, 0x63, 0x08, 0x48, 0x01, 0xc1], true),  // movsxd rcx, [rax]; add rcx, rax
         ([0x48, 0x63, 0x10, 0x48, 0x89, 0xc1, 0x48, 0x01, 0xd1], true),  // after mov rcx, rax: add rcx, rdx
@@ -147,7 +148,7 @@ import Testing
       ] as [([UInt8], Bool)])
     func asyncLoads(bytes: [UInt8], isLoad: Bool) { #expect(MethodLoad_x86_64.beginsAsync(bytes) == isLoad) }
 
-    @Test("a freed-object record belongs to the report of its own crash, and is not listed as an incident")
+    @Test("a freed-object record is used in the report of its own crash only, and is not listed as an incident")
     func crashes() async throws {
       let contents = try Self.ring([Self.block])
       let record = try #require(contents.records.first)

@@ -93,7 +93,7 @@ struct GroupingTests {
     #expect(Set(others.map(\.key)).count == 4 && Set(others.map(\.coarse)).count == 4)
     let texts = ["no file 'a.txt' (errno 2)", "no file 'b.txt' (errno 13)", "no file \"c d\""].map(raised)
     #expect(Set(texts.map(\.key)).count == 1 && texts[0].title == "error no file at top level of shop")
-    // A crash with in-app frames keeps the key of its source location, whatever its message is.
+    // The key of a crash with in-app frames does not depend on the message.
     let thread = CrashReport.CrashedThread(
       tid: 1, name: "", crashed: true, frames: [frame("$s4shop3buyyyF", "buy()"), frame("main", "main")])
     let words = "Fatal error: Error raised at top level: x"
@@ -114,7 +114,7 @@ struct GroupingTests {
   }
 
   @Test(
-    "callers that optimized builds may lack are in no key: closures, merged functions, allocating and deallocating ones"
+    "keys omit callers that optimized builds may lack: closures, merged functions, allocators and deallocators"
   )
   func uncertainCallers() {
     let (buy, run) = (frame("$s4shop3buyyyF", "buy()"), frame("$s4shop3runyyF", "run()"))
@@ -172,14 +172,14 @@ struct GroupingTests {
     #expect(single(0x2000, images) != single(0x2000, rebuilt))
   }
 
-  @Test("main names a group only if no other frame can")
+  @Test("main is part of a group key only if no other frame can be")
   func entryPoint() {
     let main = frame("main", "main")
     #expect(key([frame("$s4shop3buyyyF", "buy()"), main]) == key([frame("$s4shop3buyyyF", "buy()")]))
     #expect(key([main]) != key([]))
   }
 
-  @Test("a group without in-app frames is named by other frames, and without names by the program")
+  @Test("without in-app frames a key uses other frames; without any frame the title names the program")
   func fallbacks() {
     let library = frame("plugin_run", "plugin_run", isOwn: false)
     #expect(key([library]) == key([library, frame("swift_retain", "swift_retain", isOwn: false)]))
@@ -215,14 +215,14 @@ struct GroupingTests {
     #expect(foreign("shop") != foreign("bank"))
   }
 
-  @Test("a jump to data is one group in all builds: its first frame has no name, and its caller has one")
+  @Test("a jump to data has the same group in all builds: the key has the caller, because the first frame has no name")
   func jump() {
     let (caller, elsewhere) = (frame("cs_jump", "cs_jump"), frame("", "", address: 0x2000))
     #expect(key([frame("", ""), caller]) == key([elsewhere, caller]))
     #expect(key([frame("", ""), frame("main", "main")]) != key([elsewhere, frame("main", "main")]))
   }
 
-  @Test("a title names the class and the function")
+  @Test("the title of a group names the class of the object and the function")
   func title() {
     let thread = CrashReport.CrashedThread(
       tid: 1, name: "", crashed: true, frames: [frame("$s4shop3buyyyF", "buy()")])

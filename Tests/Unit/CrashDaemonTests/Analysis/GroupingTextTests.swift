@@ -5,7 +5,7 @@ import Testing
 @Suite("Parts of names that depend on the build")
 struct GroupingTextTests {
   @Test(
-    "a linkage name loses the compiler's suffixes only",
+    "from a linkage name, grouping removes only suffixes that the compiler added",
     arguments: [
       ("$s4shop3buyyyYaFTY0_", "$s4shop3buyyyYaF"), ("$s4shop3buyyyYaFTQ12_", "$s4shop3buyyyYaF"),
       ("$s4shop3buyyyYaFTY_", "$s4shop3buyyyYaF"), ("$s4shop3buyyyF.resume.0", "$s4shop3buyyyF"),
@@ -18,7 +18,7 @@ struct GroupingTextTests {
   }
 
   @Test(
-    "a readable name loses specializations, parts of async functions, numbers and private marks",
+    "from a readable name, grouping removes specializations, parts of async functions, numbers and private marks",
     arguments: [
       ("specialized Store.buy(_:)", "Store.buy(_:)"),
       ("generic not re-abstracted specialized merged function signature specialized buy()", "buy()"),

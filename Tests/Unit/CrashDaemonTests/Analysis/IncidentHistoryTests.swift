@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Incidents before a crash")
 struct IncidentHistoryTests {
-  /// A time before the crash in a test ring.
+  /// Returns a time before the crash in a test ring.
   private static let before: UInt64 = 1_700_000_000_000_000_000
 
   private static func report(_ fill: (inout TestRing) -> Void) throws -> CrashReport {
@@ -56,7 +56,7 @@ struct IncidentHistoryTests {
     #expect(report.incidents?.last?.id.hasSuffix("-0000000000000014") == true)
   }
 
-  @Test("an earlier incident of a contained request names its request")
+  @Test("in a report, an earlier incident of a contained request names the request")
   func contained() throws {
     let report = try Self.report { ring in
       ring.addRequest(0, number: 7, operation: "GET /cart")

@@ -42,7 +42,7 @@ struct IncidentTests {
     _ = await running.result
   }
 
-  @Test("incidents of an ended process are stored, with sentence, both stacks and confidence")
+  @Test("incidents of an ended process are stored with sentence, stacks of use and release, and confidence")
   func stored() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -84,10 +84,10 @@ struct IncidentTests {
     #expect(try daemon.store.incidents(limit: 10).map(\.count) == [9])
   }
 
-  @Test("many concurrent readings store each incident once, and the policy counts it once", .timeLimit(.minutes(5)))
+  @Test("if a ring is read many times concurrently, each incident is stored and counted once", .timeLimit(.minutes(5)))
   func atOnce() async throws {
-    // The readings of one process may not overlap, because one may end before the next starts. With eight processes, an
-    // overlap is likely.
+    // Eight processes make an overlap of readings likely. The readings of one process may not overlap, because one may
+    // end before the next starts.
     #expect(try await hits(ofRings: 0..<8) == Double(20 * 8))
   }
 
@@ -96,7 +96,7 @@ struct IncidentTests {
     #expect(try await hits(ofRings: Array(repeating: 0, count: 8)) == 20)
   }
 
-  @Test("F13: a read permit shared with an ended process still reads the ring for the other connections")
+  @Test("F13: if one of a ring's connections has ended, the ring is still read for the other connections")
   func goneLeader() async throws {
     let daemon = try TestDaemon(TestDirectory())
     let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
@@ -108,7 +108,7 @@ struct IncidentTests {
     ring.addIncident(0, key: 1, subject: "App.Session", count: 1, mode: 1)
     continuation.yield(.attached(try Self.attached(ring, number: 5), []))
     await withCheckedContinuation { continuation.yield(.settled($0)) }
-    // The pipeline has no entry for connection 4, as after the end of its process. Connection 5 has the same ring.
+    // Connections 4 and 5 have the same ring. The pipeline has no entry for connection 4, as if its process had ended.
     await pipeline.observe(try Self.attached(ring, number: 4))
     #expect(try daemon.store.incidents(limit: 9).count == 1)
     continuation.finish()
@@ -253,7 +253,7 @@ struct IncidentTests {
     #expect(sentences == [said, "Isolated work trapped."])
   }
 
-  @Test("an incident of a contained request names its request, and gives the number of a request that is not found")
+  @Test("an incident of a contained request names its request, or has the request's number if it is not found")
   func contained() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -277,7 +277,7 @@ struct IncidentTests {
     #expect(try daemon.store.incidents(.init(route: "GET"), limit: 10).isEmpty)
   }
 
-  @Test("the registers of a trap have their names")
+  @Test("the incident of a contained trap has its registers by name")
   func registers() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -339,7 +339,7 @@ struct IncidentTests {
     #expect(object.release.map(\.address) == [0x40_0030] && object.allocation.map(\.address) == [0x40_0040])
     #expect(TextRenderer().render(report).contains("freed by thread 13\n    0x400030"))
 
-    // A crash of another thread is independent of the incident, even at the same address.
+    // A crash of another thread is not attributed to the incident, even at the same address.
     ring.setUseThread(0, 4713)
     let other = try Self.attached(ring)
     let plain = ReportBuilder(other.ring.mapping.contents(), process: other.facts, symbols: OpenCaches())
@@ -392,7 +392,9 @@ struct IncidentTests {
     #expect(try store.topIncidents(by: .name, visibility: .user(geteuid() &+ 1), limit: 10).isEmpty)
   }
 
-  /// Creates a daemon with incidents of two guards, and with two incidents whose counts have a sum above `Int.max`.
+  /// Runs a daemon with incidents of two guards.
+  ///
+  /// The sum of the counts of two further incidents exceeds `Int.max`.
   private static func daemonWithGuards() async throws -> TestDaemon {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -430,13 +432,13 @@ struct IncidentTests {
       #expect(diagnosis.evidence?.contains("\(record)") == true)
       facts.record.registers[0] = poison - 0x100
       #expect(DiagnosisRule.diagnose(facts, at: nil).rule == "dangling-poison")
-      // These offsets cause a carry into the bits of the record's number. The changed number belongs to another class,
-      // or to no class.
+      // With these offsets, the addition carries into the bits of the record's number. The result is the number of
+      // another class, or of no class.
       for offset in [0x7FFD, -0x8004] {
         facts.record.registers[0] = UInt64(bitPattern: Int64(bitPattern: poison) + Int64(offset))
         #expect(DiagnosisRule.diagnose(facts, at: nil).rule != "dangling-poison")
       }
-      // The number belongs to a class that is not protected.
+      // The record's number belongs to a class that is not protected.
       facts.record.registers[0] = 0xEFED << 48 | UInt64(5 << 12 | 7) << 16 | 0x8000
       #expect(DiagnosisRule.diagnose(facts, at: nil).rule != "dangling-poison")
     }

@@ -29,7 +29,7 @@ struct MemoryRuleTests {
   }
 
   @Test(
-    "a glob matches a whole text: a star matches any characters, a question mark one byte",
+    "a glob matches a whole string: a star matches any characters, a question mark matches one byte",
     arguments: [
       ("/usr/bin/pay*", "/usr/bin/payments", true), ("*", "", true), ("*ments", "/usr/bin/payments", true),
       ("/usr/*/pay*s", "/usr/bin/payments", true), ("*a*b*c*", "xaxbxbcx", true), ("a?c", "abc", true),
@@ -40,7 +40,7 @@ struct MemoryRuleTests {
     #expect(Glob.matches(pattern, text) == matches)
   }
 
-  @Test("a pattern of many stars is matched in bounded time")
+  @Test("a glob pattern with many stars is matched in bounded time")
   func manyStars() {
     let text = String(repeating: "a", count: 320)
     #expect(!Glob.matches(String(repeating: "*a", count: 100) + "b", text))
@@ -61,7 +61,7 @@ struct MemoryRuleTests {
     #expect(![MemoryRule]().hold(for: facts))
   }
 
-  @Test("a rule for a unit does not match a process outside units, and matches a process with an unknown unit")
+  @Test("a rule for a unit matches a process whose unit is unknown, but not a process outside of units")
   func unknownUnit() {
     let rule = Self.rule { $0.unit = "shop.service" }
     #expect(!rule.holds(for: Self.facts(unit: nil)))
@@ -69,7 +69,7 @@ struct MemoryRuleTests {
     #expect(!rule.holds(for: Self.facts(unit: "other.service", startTime: nil)))
   }
 
-  /// Returns the bytes that crashd stores for a ring, and the contents that these bytes have.
+  /// Returns the bytes that crashd stores for a ring under a no-memory rule, and their contents.
   private static func stored(_ ring: TestRing, withoutMemory: Bool) throws -> (bytes: [UInt8], contents: RingContents) {
     let memory = try ring.memory()
     let excerpt = try RingExcerpt.read(descriptor: memory.number, withoutMemory: withoutMemory)
@@ -100,8 +100,7 @@ struct MemoryRuleTests {
     let after = try Self.stored(ring, withoutMemory: true)
     #expect(after.bytes.firstRange(of: Self.secret) == nil)
     #expect(after.contents.losses.isEmpty)
-    // The stored contents must equal contents that were read with the memory and from which the memory was removed
-    // afterwards.
+    // The stored contents must equal the full contents after a removal of their memory.
     var expected = before.contents
     expected.withholdMemory()
     #expect(after.contents.records == expected.records && after.contents.memory == expected.memory)
@@ -112,7 +111,7 @@ struct MemoryRuleTests {
     #expect(after.contents.memory == RingContents.MemoryFacts(mode: .withheld))
   }
 
-  @Test("a rule without memory leaves a damaged record damaged, and an unfinished record unfinished")
+  @Test("a no-memory rule does not repair a damaged record, and does not complete an unfinished record")
   func damaged() throws {
     var ring = Self.ring()
     ring.addCrash(slot: 1, stack: Self.secret)

@@ -49,7 +49,7 @@ struct ReanalysisTests {
   }
 
   @Test(
-    "a record of another version, or none, leaves the report unchanged",
+    "a report whose raw record is missing or has another version is not changed by a re-analysis",
     arguments: [[], [UInt8](repeating: 7, count: 99)])
   func unreadable(raw: [UInt8]) async throws {
     try await TestDaemon.run { daemon in
@@ -139,7 +139,7 @@ struct ReanalysisTests {
     }
   }
 
-  @Test("adding a missing note of the unwind cross-check causes no event")
+  @Test("if a re-analysis only adds the note of the unwind cross-check to a report, it causes no event")
   func noteAdded() async throws {
     try await withUnwoundReport { daemon, client, id, answer in
       try answer(Self.answer([0x10010]))

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Handlers that replaced the shield's handlers")
 struct ReplacedHandlerTests {
-  @Test("a replacing handler is named by image and function")
+  @Test("a report names a handler that replaced the shield's handler by its image and function")
   func named() throws {
     let symbols = SampleSymbols(chains: [0x20: [SourceFrame(mangled: "on_crash")]])
     var contents = RingContents.sample([.sample(frames: [.at(0x10010, exact: true)])])

@@ -28,7 +28,7 @@ struct ReportBuilderTests {
     #expect(report.diagnosis.cause == "swift-runtime-failure")
   }
 
-  @Test("a recovered fault follows the fatal one in the report, and its thread is listed with the other threads")
+  @Test("a report lists the survived fault after the fatal one, and its thread with the other threads")
   func survived() throws {
     var recovered = CrashRecord.sample(signal: SIGSEGV)
     recovered.tid = 11
@@ -46,7 +46,7 @@ struct ReportBuilderTests {
     #expect(report.threads.map(\.crashed) == [true, true, true, false, false])
   }
 
-  @Test("a frame has its full name if that differs from the short name")
+  @Test("a frame has the function's full name only if that differs from the short name")
   func signatures() throws {
     let symbols = SampleSymbols(chains: [
       0x10: [SourceFrame(mangled: "$s4shop3buyyyYaKF", isInline: true), SourceFrame(mangled: "main")]
@@ -104,7 +104,7 @@ struct ReportBuilderTests {
     }
   }
 
-  @Test("a report has a bounded size, however long a hostile image's inline chains and names are")
+  @Test("a report has a bounded size, even if a hostile image has long inline chains and names")
   func endlessNames() throws {
     let long = String(repeating: "x", count: 8_000)
     let chain = (0..<200).map { SourceFrame(mangled: "f\($0)\(long)", file: "/\(long)", isInline: $0 < 199) }
@@ -130,7 +130,7 @@ struct ReportBuilderTests {
       CrashFacts(record: .sample(exceptionType: "St13runtime_error"), pid: 1).exceptionType == "std::runtime_error")
   }
 
-  @Test("a frame without symbols keeps its address and image")
+  @Test("a frame without symbols is reported with its address and image")
   func unknownFrame() throws {
     let record = CrashRecord.sample(frames: [.at(0x10010, exact: true)])
     let frame = try #require(RingContents.sample([record]).report()).threads[0].frames[0]
@@ -160,7 +160,7 @@ struct ReportBuilderTests {
     #expect(report.diagnosis.sentence == "Swift stopped the program: Error raised at top level: E().")
   }
 
-  @Test("the gap of a deep recursion is placed at the end of the innermost frames, counted with inline frames")
+  @Test("the gap in a deep recursion follows the innermost frames; its position counts inlined frames")
   func gap() throws {
     var record = CrashRecord.sample(frames: [.at(0x10010, exact: true), .at(0x10020), .at(0x10030)])
     record.frameHead = 2
@@ -193,12 +193,12 @@ struct ReportBuilderTests {
     #expect(report.process.buildID == "abcd")
   }
 
-  @Test("a ring without a crash gives no report")
+  @Test("no report is made from a ring without a crash")
   func none() {
     #expect(RingContents.sample([]).report() == nil)
   }
 
-  @Test("registers have their names")
+  @Test("the registers in a report have their names")
   func registers() throws {
     let registers = try #require(RingContents.sample([.sample(pc: 0x1234, sp: 0x99)]).report()).threads[0].registers
     #if arch(x86_64)
@@ -263,7 +263,7 @@ struct OwnershipTests {
     }
   }
 
-  /// The name of a closure for `shop.respond` that is passed as an argument in `main`.
+  /// The mangled name of the closure that the compiler makes in `main` when `shop.respond` is passed as an argument.
   private static let methodReference =
     "$s10DemoServerAAV4mainyyYaKFZAA10HTTPServerV8ResponseVAE7RequestVYaYbcAA4ShopVYbcfu_AgIYaYbcfu0_"
 
@@ -324,7 +324,7 @@ struct OwnershipTests {
     #expect(Ownership.isOwn(mangled: "receive", file: "/src/shop/receive.c", line: 76, image: "/srv/shop"))
   }
 
-  @Test("an address in no image is not in-app")
+  @Test("a frame whose address is in no image is not in-app")
   func noImage() {
     #expect(!Ownership.isOwn(mangled: "f", file: nil, line: nil, image: nil))
     #expect(!Ownership.isOwn(mangled: "f", file: nil, line: nil, image: "[vdso]"))

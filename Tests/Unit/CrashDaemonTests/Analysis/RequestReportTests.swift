@@ -34,7 +34,7 @@ struct RequestReportTests {
     return contents
   }
 
-  @Test("each crashed thread has its request, and the requests in flight have ages and a mark")
+  @Test("each crashed thread has its request; requests in flight have their ages, and a mark for the crashed ones")
   func report() throws {
     let report = try #require(Self.contents.report())
     let request = try #require(report.request)
@@ -51,7 +51,7 @@ struct RequestReportTests {
     #expect(report.breadcrumbs[0].request == 2)
   }
 
-  @Test("a process without requests has neither a list nor counts")
+  @Test("the report of a process without requests has neither a list nor counts of requests")
   func none() throws {
     let report = try #require(RingContents.sample([.sample()]).report())
     #expect(report.request == nil && report.inFlight == nil && report.process.requests == nil)
@@ -91,7 +91,7 @@ struct RequestReportTests {
     #expect(report.request == nil)
   }
 
-  @Test("the report states that the shield cannot find the requests of tasks")
+  @Test("the report states if the shield could not determine the requests of tasks")
   func refused() throws {
     var contents = Self.contents
     contents.requests.counts.isLookupRefused = true

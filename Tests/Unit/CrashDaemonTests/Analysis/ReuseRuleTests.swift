@@ -7,7 +7,7 @@ import Testing
 @testable import CrashDaemon
 
 #if arch(x86_64)
-  /// Tests the rules that diagnose a use-after-free because a block that should contain an object does not contain one.
+  /// Tests the rules for a block that should contain an object but does not contain one, which shows a use-after-free.
   @Suite("Diagnosis of reused memory by the class that the code expects")
   struct ReuseRuleTests {
     private static let block: UInt64 = 0x7f12_3456_4a20
@@ -135,7 +135,8 @@ import Testing
       #expect(Self.diagnose(retain).rule == "dangling-reuse-named")
       retain.registers[4] = Self.text + 2
       #expect(Self.diagnose(retain).cause != "dangling", "another word is in rsi")
-      // The instruction is mov rbx, [rax+0xb8], which loads a method for a later call. The object is in rdi.
+      // The instruction is mov rbx, [rax+0xb8], which loads a method for a later call. The object of that call is in
+      // rdi.
       let load: [UInt8] = [0x48, 0x8b, 0x98, 0xb8, 0, 0, 0, 0xe8, 0x8a, 4, 0, 0]
       let early = Fault(registers: [Self.rax: Self.text, Self.rdi: Self.block], instruction: load, scope: Self.named)
       #expect(Self.diagnose(early).rule == "dangling-reuse-named")
@@ -160,7 +161,7 @@ import Testing
       #expect(Self.diagnose(fault).rule == "dangling-remains")
       fault.words[0] = 0x5555_5576_1230
       #expect(Self.diagnose(fault).cause != "dangling")
-      // In C code, r13 does not contain the object.
+      // In C code, r13 is not the register of the object.
       fault.function = "shop_visit"
       #expect(Self.diagnose(fault).rule == "dangling-remains")
     }
@@ -201,8 +202,8 @@ import Testing
           registers: [Self.rax: Self.text + 1, Self.rdi: Self.block], instruction: [0x48, 0x8b, 0x40, 0x18],
           scope: Self.named)
       }
-      // In these functions, the fault is not a use-after-free. The first is a C++ function with internal linkage
-      // (`_ZL`), and the second a generic function of the Swift library.
+      // In these two functions, the fault is not diagnosed as a use-after-free. The first is a C++ function with
+      // internal linkage (`_ZL`), and the second a generic function of the Swift library.
       for (function, image) in [("_ZL4walkP4node", "/srv/shop"), ("$sSa6appendyyxnF", "/usr/lib/libswiftCore.so")] {
         add(function) {
           $0 = Fault(
@@ -291,14 +292,14 @@ import Testing
       #expect(builder.earlierDiagnosis?.rule == "dangling-reuse" && !builder.needsNamedClasses)
       builder.scope = nil
       #expect(rule() == "dangling-reuse" && builder.needsNamedClasses)
-      // The scope is not available, but the list of classes that the functions name is. It contains Session, or is
-      // empty.
+      // The scope is not available, but the list of classes that the functions name is. This list contains Session, or
+      // is empty.
       let named = ScopeDescription(Array(Self.named.utf8)).namedClasses
       for classes in [named, []] {
         (builder.namedClasses, builder.hasAllClasses) = (classes, true)
         #expect(rule() == "dangling-reuse")
       }
-      // Now the variables are available, and contradict the diagnosis.
+      // In the second analysis the variables are available, and contradict the diagnosis.
       builder.scope = ScopeDescription([])
       #expect(rule() == "non-canonical-operand")
       builder.namedClasses = named
@@ -310,7 +311,7 @@ import Testing
       #expect(rule() == "non-canonical-operand")
     }
 
-    @Test("any size that an image states is only used as a number")
+    @Test("a hostile size of a class in an image does not trap")
     func sizes() {
       for bytes in [0, 1, 15, 16, 24, 25, 1 << 29, 1 << 30, UInt64.max, UInt64.max - 7] {
         let block = ExpectedClass(name: "", bytes: bytes).blockBytes

@@ -7,7 +7,7 @@ import Testing
 /// Tests how the reply of `Processes` shows the guard self-test that a process publishes in its ring.
 @Suite("Self-tests of attached processes")
 struct SelfTestTests {
-  /// The key `selfTest` in the reply for a process with this ring.
+  /// Returns the value of the key `selfTest` in the reply for a process with this ring.
   private static func selfTest(_ ring: TestRing) async throws -> [String: JSONValue]? {
     var selfTest: JSONValue?
     try await TestDaemon.run { daemon in
@@ -34,7 +34,7 @@ struct SelfTestTests {
     #expect(try await Self.selfTest(TestRing()) == nil)
   }
 
-  @Test("self-tested guard kinds have names, unknown kinds have numbers, and the time is never in the future")
+  @Test("the self-test shows guard kinds by name, unknown kinds by number, and a time that is not in the future")
   func kinds() async throws {
     var ring = TestRing()
     let time_ns: UInt64 = 1_700_000_002_000_000_000

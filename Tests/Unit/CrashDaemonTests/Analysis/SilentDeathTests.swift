@@ -26,7 +26,7 @@ struct SilentDeathTests {
   }
 
   @Test(
-    "each kind of unreported exit has its cause",
+    "each kind of unreported exit is diagnosed with its cause",
     arguments: [
       (SIGKILL, nil, 0, "killed"), (SIGKILL, .none(in: "/a"), 0, "killed"), (SIGKILL, .none(in: "/a"), 1, "killed"),
       (SIGKILL, .victim, 0, "out-of-memory"),
@@ -41,7 +41,7 @@ struct SilentDeathTests {
     #expect(death.death.dumpedCore == (status & 0x80 != 0))
   }
 
-  @Test("an exit with an unknown status is reported only if the ring shows a loss")
+  @Test("an exit with an unknown status is an unreported exit only if the ring shows a lost crash")
   func unknown() throws {
     #expect(try death(.unknown) == nil)
     // An out-of-memory kill is not evidence, because it may have ended another process of the same control group.
@@ -69,7 +69,7 @@ struct SilentDeathTests {
     }
   }
 
-  @Test("a process that is killed after its crash gets a second report; a process that ends by its crash gets only one")
+  @Test("a process that is killed after a survived crash gets a second report; a fatal crash has only one")
   func afterCrash() throws {
     let death = try #require(try death(.status(SIGKILL), hasCrashed: true))
     #expect(death.diagnosis.cause == "killed")

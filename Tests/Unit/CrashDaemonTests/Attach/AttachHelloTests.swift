@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The hello")
 struct AttachHelloTests {
-  @Test("a valid hello names its images")
+  @Test("a valid hello is decoded with its images")
   func good() throws {
     let hello = try AttachHello(message: TestProcess.hello(images: [3, 511]), descriptorCount: 3, isTruncated: false)
     #expect(hello.images == [3, 511])
@@ -66,7 +66,7 @@ struct AttachHelloTests {
     #expect(refusal?.reason.isEmpty == false)
   }
 
-  @Test("the refusal of a later ring names the versions that crashd reads")
+  @Test("the refusal of a ring with a later version names the versions that crashd reads")
   func laterRing() {
     let refusal = #expect(throws: AttachRefusal.self) {
       try AttachHello(message: TestProcess.hello(ringVersion: 9), descriptorCount: 1, isTruncated: false)
@@ -74,7 +74,7 @@ struct AttachHelloTests {
     #expect(refusal?.reason == "the ring has version 9, crashd supports 5 and 6: use the same release")
   }
 
-  @Test("a reply is cut between characters")
+  @Test("the text of a long attach reply is cut between characters")
   func reply() {
     let text = String(repeating: "é", count: 200)
     let bytes = AttachReply.bytes(status: .limit, text: text)

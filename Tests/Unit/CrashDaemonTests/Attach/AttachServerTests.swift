@@ -140,7 +140,7 @@ struct AttachServerTests {
     }
   }
 
-  @Test("a process that ends while it writes its record leaves no report, and is counted")
+  @Test("if a process ends while it writes its record, there is no report, and the lost record is counted")
   func torn() async throws {
     try await TestDaemon.run { daemon in
       var ring = TestRing(name: "half")
@@ -158,8 +158,8 @@ struct AttachServerTests {
   @Test("a hostile hello is answered and affects no other process", arguments: Hostile.all)
   func hostile(_ hostile: Hostile) async throws {
     var limits = Limits()
-    // The well-behaved process `good` sends its hello only after the hostile process. On a slow machine, this is after
-    // crashd's usual timeout.
+    // The well-behaved process `good` sends its hello only after the hostile process. On a slow machine, crashd's usual
+    // timeout would end before this hello, so the test uses a longer timeout.
     limits.greeting_ms = 300_000
     try await TestDaemon.run(limits: limits) { daemon in
       let good = try await daemon.attach()
@@ -229,7 +229,7 @@ struct AttachServerTests {
     #expect(try openCount(of: memory) == 1)
   }
 
-  @Test("wake-ups without new records are ignored after a while, but the final reading is still made")
+  @Test("crashd ignores wake-ups of a process after several without new records, but still reads the ring at its end")
   func emptyWakes() async throws {
     var limits = Limits.patient
     limits.emptyWakes = 3
@@ -275,7 +275,7 @@ struct AttachServerTests {
     }
   }
 
-  @Test("rings that are still in use are counted towards the limit of processes")
+  @Test("rings that crashd still reads after their process has ended are counted towards the limit of processes")
   func ringLimit() async throws {
     var limits = Limits.patient
     limits.rings = 1

@@ -42,7 +42,7 @@ struct ControlChannelTests {
     #expect(String(decoding: try JSONEncoder().encode(words), as: UTF8.self).contains(#""index":"later""#))
   }
 
-  @Test("a caller waits for a process no longer than its timeout, however short it is", .timeLimit(.minutes(10)))
+  @Test("a caller that waits for a process's answers waits at most for its own timeout", .timeLimit(.minutes(10)))
   func shortWait() async {
     let outcome = ControlOutcome()
     outcome.begin(nil)
@@ -50,7 +50,7 @@ struct ControlChannelTests {
     #expect(!outcome.now.hasReached(nil))
   }
 
-  @Test("answers to an earlier plan are not counted for the current plan")
+  @Test("answers to an earlier plan (the messages with a process's settings) are not counted for the current plan")
   func staleAnswers() throws {
     var ends: [Int32] = [-1, -1]
     let type = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue)
@@ -134,8 +134,7 @@ struct ControlChannelTests {
       }
       #expect(view.int("processes") == 1 && view.int("applied") == 1)
 
-      // The process sends a hello on a second connection. From this time, crashd sends no messages on the first
-      // connection.
+      // The process sends a hello on a second connection. crashd then sends no more messages on the first connection.
       let next = try await daemon.attach()
       try next.send(TestProcess.hello(), [TestRing().memory()])
       let socket = next.socket
@@ -153,14 +152,14 @@ struct ControlChannelTests {
         #expect(message.kind == kind)
         try next.send(Self.answer(message.number, result: kind == 2 ? 6 : 0))
       }
-      // The process has answered that it has no class of this name.
+      // The reply has this error, because the process answered that it has no class of this name.
       #expect(try await ended.int("applied") == 0)
       let events = try await client.call("\(Self.own).DanglingEvents").array("events")
       #expect(events.count == 2)
     }
   }
 
-  @Test("a class that no process has is refused and its override withdrawn; an override can be reset")
+  @Test("an override for a class that no process has is refused and removed; another override can be reset")
   func unknownClass() async throws {
     try await TestDaemon.run { daemon in
       let process = try await daemon.attach()
@@ -201,7 +200,7 @@ struct ControlChannelTests {
     }
   }
 
-  @Test("an unrequested answer ends the connection and is counted")
+  @Test("an answer to a message that crashd did not send ends the connection and is counted")
   func unasked() async throws {
     try await TestDaemon.run { daemon in
       let process = try await daemon.attach()

@@ -64,7 +64,7 @@ struct DescriptorStoreTests {
     }
   }
 
-  @Test("without the unit's setting, no descriptor is stored")
+  @Test("without FileDescriptorStoreMax= in the unit, crashd stores no descriptor")
   func off() throws {
     for environment in [[:], ["NOTIFY_SOCKET": "/x"], ["CRASHD_DESCRIPTOR_STORE": "1"]] {
       #expect(
@@ -109,7 +109,7 @@ struct DescriptorStoreTests {
     #expect(text.contains("Environment=CRASHD_DESCRIPTOR_STORE=1"))
   }
 
-  @Test("a process killed while crashd was stopped is reported from its stored ring and pidfd")
+  @Test("if a process is killed while crashd is stopped, the next crashd reports it from its stored ring and pidfd")
   func killedMeanwhile() async throws {
     let directory = try TestDirectory()
     let (pid, pidfd) = try await Self.killedChild()

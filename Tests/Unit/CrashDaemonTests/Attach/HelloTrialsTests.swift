@@ -12,7 +12,7 @@ import Testing
 struct HelloTrialsTests {
   private static let names: Set<String> = ["connection-1-2", "connection-1-3"]
 
-  @Test("a stored hello that ended crashd is tried three more times, and any other hello without limit")
+  @Test("if crashd ends while it reads a stored hello, the hello is tried three more times; others have no limit")
   func trials() throws {
     let directory = try TestDirectory()
     let path = "\(directory.path)/hello-trials"
@@ -30,8 +30,8 @@ struct HelloTrialsTests {
       #expect(bad == .skip && other == .look)
       trials.end("connection-1-3")
     }
-    // The name connection-1-2 is not among the stored hellos any more. If a new hello gets this name, the count of
-    // attempts starts at zero.
+    // Once no stored hello has the name connection-1-2, its count is dropped. A new hello with this name starts at zero
+    // attempts.
     var anew = HelloTrials(path: path, kept: ["connection-1-3"])
     let again = anew.begin("connection-1-2")
     #expect(again == .look)
@@ -39,7 +39,7 @@ struct HelloTrialsTests {
     #expect(SmallFile.text(at: path) == nil)
   }
 
-  @Test("a stored hello is tried again by another build of crashd")
+  @Test("another build of crashd counts the attempts for a stored hello from zero")
   func otherProgram() throws {
     let directory = try TestDirectory()
     let path = "\(directory.path)/hello-trials"
@@ -152,8 +152,7 @@ struct HelloTrialsTests {
     try SmallFile.replace(path, by: text)
     try replay.clients[0].send(TestProcess.hello(), [TestRing().memory()])
     #expect(try await replay.run(HelloTrials(path: path, kept: ["connection-1-0"], program: "program")) == 0)
-    // crashd has not removed the descriptor from systemd's store. A later version of crashd can therefore read the
-    // hello.
+    // crashd keeps the descriptor in systemd's store, so that a later version of crashd can read the hello.
     #expect(try replay.systemd.receive() == nil)
     #expect(SmallFile.text(at: path) == text)
     #expect(try await replay.clients[0].reply()?.status == .limit)
@@ -163,7 +162,7 @@ struct HelloTrialsTests {
     #expect(SmallFile.text(at: path) == nil)
   }
 
-  @Test("stored hellos beyond the limit are dropped")
+  @Test("stored hellos that have used up their attempts are dropped")
   func givenUp() async throws {
     struct Impatient: HelloBook {
       func begin(_: String) -> HelloTrials.Verdict { .giveUp }

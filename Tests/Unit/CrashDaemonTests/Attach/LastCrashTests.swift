@@ -37,7 +37,7 @@ struct LastCrashTests {
       sentence: String(decoding: texts.dropFirst(Int(fields.id_bytes)), as: UTF8.self))
   }
 
-  @Test("a notice has the report's id, time and sentence, and no field is empty")
+  @Test("the notice of the last crash has the report's id, time and sentence, and no empty field")
   func notice() throws {
     let report = try Self.summary(sentence: "Index out of range")
     let some = Parts(time_ns: 1_795_248_787_000_000_000, id: "aa11", sentence: "Index out of range")
@@ -45,7 +45,7 @@ struct LastCrashTests {
     #expect(Self.parts(LastCrashNotice(nil).message.payload) == Parts())
   }
 
-  @Test("a notice shows control characters as pictures, and cuts a long sentence between characters")
+  @Test("the notice of the last crash replaces control characters, and cuts a long sentence between characters")
   func hostile() throws {
     let evil = LastCrashNotice(try Self.summary(sentence: "a\u{1b}[31m\nb\u{202e}"))
     #expect(evil.sentence == "a␛[31m␊b\u{fffd}")
@@ -55,7 +55,7 @@ struct LastCrashTests {
     #expect(LastCrashNotice(try Self.summary(id: String(repeating: "a", count: 65), sentence: "x")).id.isEmpty)
   }
 
-  @Test("a notice belongs to no plan: a plan is complete without its answer, and a new plan keeps the notice")
+  @Test("a plan is complete without the answer to the last-crash notice, and a new plan does not drop the notice")
   func queue() throws {
     var ends: [Int32] = [-1, -1]
     let type = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue)

@@ -31,7 +31,7 @@ struct MemoryGroupsTests {
     }
   }
 
-  /// Reads the group's counter of OOM kills, while the processes in `well` run.
+  /// Reads the group's counter of OOM kills, while the processes in `well` are still running.
   ///
   /// Returns whether another reading of the counter may increase the baselines of these processes.
   private func look(_ groups: inout MemoryGroups, at time_ns: UInt64, well: Set<UInt64>) -> Bool {
@@ -55,7 +55,7 @@ struct MemoryGroupsTests {
     #expect(groups.paths.isEmpty)
   }
 
-  @Test("a process killed by hand after another's OOM kill is not reported as an OOM victim, but with uncertainty")
+  @Test("a process killed by hand after an OOM kill of another one is reported as a kill with an uncertain cause")
   func neighbour() throws {
     var groups = groups()
     try join(1, 2, to: &groups)
@@ -66,15 +66,15 @@ struct MemoryGroupsTests {
     #expect(killed2 == MemoryShare(cgroup: "/app", kills: 1, candidates: 2))
   }
 
-  @Test("a process that was still running after the counter increased was not the victim")
+  @Test("a process that was still running after the OOM counter increased was not the victim")
   func seenWell() throws {
     var groups = groups()
     try join(1, to: &groups)
     counters[path] = 1
     let look1 = look(&groups, at: late, well: [1, 2])
     #expect(look1)
-    // This reading is too early to prove that the processes were not the victim, because the kernel may be about to
-    // kill one of them.
+    // This reading cannot exclude the processes as victims, because the kernel may increase the counter before it kills
+    // one of them.
     let look2 = look(&groups, at: late + 1, well: [1, 2])
     #expect(look2)
     let look3 = look(&groups, at: 2 * late, well: [1, 2])
@@ -83,7 +83,7 @@ struct MemoryGroupsTests {
     #expect(killed1 == MemoryShare(cgroup: "/app", kills: 0))
   }
 
-  @Test("a process that is being killed while the counter is read stays a candidate")
+  @Test("a process that is being killed during a reading of the counter is not excluded as the OOM victim")
   func notWell() throws {
     var groups = groups()
     try join(1, 2, to: &groups)
@@ -98,7 +98,7 @@ struct MemoryGroupsTests {
     #expect(killed1 == MemoryShare(cgroup: "/app", kills: 1, isVictim: true))
   }
 
-  @Test("a check before the counter has settled excludes no process")
+  @Test("a reading right after an increase of the counter excludes no process as the victim")
   func tooEarly() throws {
     var groups = groups()
     try join(1, to: &groups)
@@ -147,7 +147,7 @@ struct MemoryGroupsTests {
     #expect(killed2.isVictim)
   }
 
-  @Test("a group removed with its last process keeps its last count; an unknown process gets no kill assigned")
+  @Test("the last count of a removed group still applies to its last process; unknown processes are no OOM victims")
   func gone() throws {
     var groups = groups()
     try join(1, to: &groups)

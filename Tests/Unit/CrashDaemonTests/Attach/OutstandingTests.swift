@@ -4,7 +4,7 @@ import Testing
 @testable import CrashDaemon
 
 struct OutstandingTests {
-  @Test("finish waits for all work that began before it, and for no other work")
+  @Test("finish() waits for all work that began before it, and for no other work")
   func finish() async {
     let outstanding = Outstanding()
     await outstanding.finish()

@@ -69,7 +69,7 @@ struct PerUserLimitTests {
       #expect(reply.status == .limit)
       let process = try await daemon.attach(as: Self.other)
       #expect(try await process.attach(TestRing().memory()) == .accepted)
-      // crashd has not disconnected the silent client, and still accepts its hello.
+      // The silent client is still connected, and crashd accepts its hello now.
       #expect(try await silent.attach(TestRing().memory()) == .accepted)
     }
   }
@@ -229,7 +229,7 @@ struct PerUserLimitTests {
     }
   }
 
-  @Test("F11: root's programs get policies even when other users have used up all entries")
+  @Test("F11: the policy accepts programs of root even when other users have used up all entries")
   func keptPolicies() async throws {
     var limits = Limits.patient
     limits.danglingServices = 16
@@ -243,7 +243,9 @@ struct PerUserLimitTests {
     #expect(await make(0))
   }
 
-  @Test("F11: one entry is reserved for root at every limit", arguments: [(1, 1), (2, 1), (4, 3), (16, 15), (64, 60)])
+  @Test(
+    "F11: for each limit on the number of users, one entry is reserved for root",
+    arguments: [(1, 1), (2, 1), (4, 3), (16, 15), (64, 60)])
   func fewPlaces(all: Int, rest: Int) {
     let limits = Limits()
     #expect(limits.places(all, for: Self.greedy.uid) == rest && limits.places(all, for: geteuid()) == all)
@@ -269,7 +271,7 @@ struct PerUserLimitTests {
   @Test("one user alone holds at most half of the descriptors that crashd may open")
   func descriptors() {
     let limits = Limits()
-    // `own` is the sum of one user's limits, as `Limits.descriptors` is the sum of the limits of all users.
+    // `own` is the sum of the limits for one user. `Limits.descriptors` is the sum of the limits for all users.
     let own =
       limits.ringsPerUser + 2 * limits.processesPerUser + limits.endingsPerUser + limits.greetingsPerUser
       + limits.symbolJobsPerUser + limits.unwindTablesPerUser + limits.connectionsPerUser

@@ -16,7 +16,7 @@ struct ProcessEndTests {
     #expect(ProcessEnd.of(pidfd: pidfd, pid: pid) == (try Self.kernelTells ? .status(7 << 8) : .unknown))
   }
 
-  @Test("if the pid was reused, there is no exit status")
+  @Test("the exit status of another process that reused the pid is not used")
   func reusedPid() async throws {
     let (pid, pidfd) = try await Self.zombie()
     #expect(ProcessStat.read(pid: pid, of: pidfd)?.state == "Z")

@@ -17,7 +17,7 @@ struct RestrictedProcessTests {
   private static let secret = Array("tulip-stack-4711".utf8)
 
   @Test(
-    "F6: a non-dumpable process's report is root's and has no memory, also where its library captures some",
+    "F6: only root sees a non-dumpable process's report, which has no memory even if the record has some",
     arguments: [false, true])
   func report(isRestricted: Bool) async throws {
     try await TestDaemon.run { daemon in
@@ -59,7 +59,7 @@ struct RestrictedProcessTests {
   }
 
   @Test(
-    "F6: a spooled copy of a non-dumpable process's ring gives no second report, not even for its user",
+    "F6: a spooled copy of a non-dumpable process's ring gives neither root nor its user a second report",
     arguments: [false, true])
   func spooled(hasMore: Bool) async throws {
     try await TestDaemon.run { daemon in

@@ -9,7 +9,7 @@ import Testing
 /// Tests a process that executes another program and ends before crashd has read the hello of either program.
 @Suite("The exit of a process that has executed another program")
 struct SuccessorTests {
-  /// The test arguments: whether the parent of the process reaps it before crashd reads its exit.
+  /// The test's argument: whether the parent reaps the process before crashd reads how it ended.
   ///
   /// A process that was reaped can be identified only by its pidfd, which requires Linux 6.16.
   static var isReaped: [Bool] { get throws { try ProcessEndTests.isKernel(6, 16) ? [false, true] : [false] } }
@@ -24,7 +24,7 @@ struct SuccessorTests {
   }
 
   @Test(
-    "an exit belongs to the last program when crashd sees the first connection end before later hellos",
+    "an exit belongs to the last program even if the first connection ends before later hellos arrive",
     arguments: [2, 3], try Self.isReaped)
   func attached(programs: Int, isReaped: Bool) async throws {
     let place = try Place()
@@ -34,7 +34,7 @@ struct SuccessorTests {
     let ends = try await place.ends {
       turns += 1
       if turns > 1 { return [.stop] }
-      // The first program is attached now. The poller reports the following hellos and the exit in this order.
+      // The first program is attached now. The poller then reports the later hellos and the exit in this order.
       do {
         for index in 1..<programs { try process.become(index, TestRing(id: UInt8(index))) }
         try process.die(isReaped: isReaped)
@@ -62,9 +62,9 @@ struct SuccessorTests {
     #expect(ends == Self.ends(1))
   }
 
-  /// The expected end of each program, by the id of its ring.
+  /// Returns the expected end of each program, by the id of its ring.
   ///
-  /// Every program except the last one has executed the next program.
+  /// Every program except the last one ends by executing the next program.
   private static func ends(_ programs: Int) -> [String: ProcessEnd] {
     var ends: [String: ProcessEnd] = [:]
     for index in 0..<programs {

@@ -11,7 +11,7 @@ struct UnitResultTests {
     "Result=\(result)\nExecMainPID=\(pid)\nExecMainCode=\(code)\nExecMainStatus=\(status)\n"
   }
 
-  @Test("a unit's result is used if it matches the end of this process")
+  @Test("systemd's result for a unit is used if it matches how the process ended")
   func taken() {
     #expect(UnitResult.read(text(), pid: 7, signal: 9) == UnitResult(word: "oom-kill"))
     #expect(UnitResult.read(text(result: "core-dump", code: 3, status: 11), pid: 7, signal: 11)?.word == "core-dump")
@@ -27,7 +27,7 @@ struct UnitResultTests {
     for text in others { #expect(UnitResult.read(text, pid: 7, signal: 9) == nil, "\(text)") }
   }
 
-  @Test("a unit's result is in the diagnosis, and a systemd timeout is the cause")
+  @Test("the diagnosis mentions the unit's result; a timeout of systemd is the cause")
   func causes() throws {
     var death = CrashReport.Death(signal: Int(SIGKILL), cgroup: "/a", oomKills: 0)
     death.unitResult = "signal"
@@ -42,7 +42,7 @@ struct UnitResultTests {
   }
 
   @Test(
-    "without systemd there is no unit result",
+    "without systemd, a report has no unit result",
     .enabled("systemd runs this machine") {
       unsafe access("/run/systemd/system", F_OK) != 0
     })

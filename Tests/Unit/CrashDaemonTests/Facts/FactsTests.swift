@@ -4,9 +4,9 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Tests what crashd reads about the machine and about a process.
+/// Tests the facts that crashd reads about the machine and about a process.
 ///
-/// The inputs are strings of the kernel, and hostile strings.
+/// The inputs are strings that a kernel wrote, and hostile strings.
 @Suite("Facts of machine and process")
 struct FactsTests {
   private static let id = String(repeating: "0123456789abcdef", count: 4)
@@ -20,7 +20,7 @@ struct FactsTests {
     }
   }
 
-  @Test("HMAC-SHA256 has the values of RFC 4231")
+  @Test("HMAC-SHA256 computes the values of the examples in RFC 4231")
   func authentication() {
     let hexadecimal = { (bytes: [UInt8]) in bytes.map { UInt64($0).hexadecimal(digits: 2) }.joined() }
     #expect(
@@ -32,7 +32,7 @@ struct FactsTests {
   }
 
   @Test(
-    "the distribution is the PRETTY_NAME, with any kind of quotes",
+    "the distribution is PRETTY_NAME of os-release, with any kind of quotes",
     arguments: [
       ("NAME=a\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nID=x\n", "Debian GNU/Linux 12 (bookworm)"),
       ("PRETTY_NAME='Alpine Linux v3.22'", "Alpine Linux v3.22"), ("PRETTY_NAME=Arch\n", "Arch"),
@@ -51,7 +51,7 @@ struct FactsTests {
     #expect(MachineFacts.processor("model name: " + String(repeating: "x", count: 9_999))?.count ?? 0 < 200)
   }
 
-  @Test("this machine has a name, a kernel and an id that is not its machine id")
+  @Test("crashd reads this machine's name and kernel, and an id that differs from the machine id")
   func here() {
     let machine = MachineFacts.here
     #expect(machine.host == SmallFile.text(at: "/proc/sys/kernel/hostname")?.prefix { $0 != "\n" }.description)
@@ -79,7 +79,7 @@ struct FactsTests {
   }
 
   @Test(
-    "other control group names give no container id",
+    "names of other control groups are not read as container ids",
     arguments: [
       "", "\n\n", ":", "0::", "0::/", "0::/user.slice/user-1000.slice/session-2.scope", "0::/docker-ID0.scope",
       "0::/machine.slice/libpod-conmon-ID.scope", "0::/a/crio-conmon-ID.scope", "0::/xID", "0::/docker-ID.service",
@@ -155,7 +155,7 @@ struct FactsTests {
     #expect(ProcessFigures.limit("Max open files", in: "Max open files -3") == nil)
   }
 
-  @Test("this process has resident memory, and open descriptors below their limit")
+  @Test("for this process, crashd reads resident memory, and fewer open descriptors than their limit")
   func ownFigures() throws {
     let found = ProcessFigures.resources(pid: getpid(), limit: nil, time: .now())
     let resident = try #require(found.residentBytes)
@@ -164,7 +164,7 @@ struct FactsTests {
     #expect(ProcessFigures.resources(pid: 1 << 30, limit: nil, time: .now()).residentBytes == nil)
   }
 
-  @Test("without a group's limit the limit of the address space applies; a group's limit takes precedence")
+  @Test("the memory limit is that of the control group, or the limit of the address space if the group has none")
   func limitSources() {
     let files = ["/proc/7/limits": "Max address space         4096                 8192                 bytes\n"]
     let bare = ProcessFigures.resources(pid: 7, limit: nil, time: .now(), read: { files[$0] }, descriptors: { _ in 3 })
@@ -176,7 +176,7 @@ struct FactsTests {
     #expect(grouped.memoryLimitBytes == 100 && grouped.memoryLimitSource == "cgroup" && grouped.groupBytes == 99)
   }
 
-  @Test("a process's own control group is returned, that of version 2 if the process is in one")
+  @Test("the control group of version 2 is used, or that of version 1 if version 2 has only the root group")
   func cgroup() {
     let named = { ProcessContext(machine: nil, cgroups: $0).cgroup }
     #expect(named("9:name=systemd:/s\n4:memory:/m\n0::/two\n") == "/two")
@@ -235,7 +235,7 @@ struct CommandLineTextTests {
     #expect(try TextScrubber(PrivacySettings()).scrub(commandLine: wanted) == wanted)
   }
 
-  @Test("any bytes give one line of bounded length without control characters")
+  @Test("the command line from any bytes is one line of bounded length without control characters")
   func hostile() throws {
     let line = try #require(try text(["a\u{1b}]0;x\u{7}\n", String(repeating: "é", count: 9_999)]))
     #expect(line.count <= 1_024 && line.hasSuffix("…"))

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests the container and the pod that crashd finds in control groups and mounts.
 ///
-/// The description of a sample names its source. A sample of one line is one line of the file in that source.
+/// Each sample has a description that names its source. A sample with one line is a line of a file in that source.
 @Suite("Containers and pods")
 struct PodTests {
   struct Sample: Sendable, CustomTestStringConvertible {
@@ -118,7 +118,7 @@ struct PodTests {
   }
 
   @Test(
-    "names that are no uid of a pod give no pod",
+    "control groups whose names contain no pod uid are not read as pods",
     arguments: [
       "kubepods-pod.slice", "kubepods-pod1.slice", "kubepods-podUID.slice", "pod", "podUID0", "pod../UID", "xpodUID",
       "kubepods-xpodUID.slice", "kubepods-podUID.scope", "POD74ba62da-1a3d-11e7-bb11-080027cb0e22",
@@ -160,7 +160,7 @@ struct PodTests {
     let found = ContainerName.of(mounts: Self.pod)
     #expect(found?.podUID == "28478e30-384f-41e5-9d85-eae249ae8506" && found?.name == "alpine")
     #expect(found?.id == nil && found?.runtime == nil && found?.source == "mountinfo" && found?.claimed == nil)
-    // If the directory of kubelet is a mount point, the path begins below it.
+    // If kubelet's directory is a mount point, the paths in mountinfo are relative to it.
     #expect(
       ContainerName.of(mounts: Self.pod.replacing("/var/lib/kubelet/pods", with: "/pods"))?.podUID
         == "28478e30-384f-41e5-9d85-eae249ae8506")
@@ -177,7 +177,7 @@ struct PodTests {
   }
 
   @Test(
-    "other mounts give no pod",
+    "no pod is read from mounts that kubelet did not make",
     arguments: [
       "/var/lib/kubelet/pods/UID/etc-hosts /mnt/hosts", "/pods/UID/etc-hosts/x /etc/hosts",
       "/pods/etc-hosts /etc/hosts",
@@ -191,7 +191,7 @@ struct PodTests {
     #expect(ContainerName.of(mounts: line.replacing("UID", with: "28478e30-384f-41e5-9d85-eae249ae8506")) == nil)
   }
 
-  @Test("what the process claims is marked, and never replaces what crashd found")
+  @Test("a pod or container name that the process claims is marked, and never replaces a name that crashd found")
   func claims() {
     var found = ContainerName.of(cgroups: Self.samples[0].text)
     let words = [

@@ -21,7 +21,7 @@ struct ProcessReadingsTests {
     return Descriptor(owning: number)
   }
 
-  @Test("the last reading is kept when the process has released its memory")
+  @Test("if an exiting process has released its memory, the last reading before is kept")
   func last() throws {
     let (readings, pidfd) = (ProcessReadings(), try pidfd())
     readings.measure(try facts(), pidfd)
@@ -49,7 +49,7 @@ struct ProcessReadingsTests {
     #expect(readings.added(to: ProcessContext()).resources == nil)
   }
 
-  @Test("a later reading does not replace that of the crash; an end without a crash record uses the later reading")
+  @Test("the reading at the crash is not replaced by a later one; an exit without a record uses the latest reading")
   func afterCrash() throws {
     let (readings, pidfd, facts) = (ProcessReadings(), try pidfd(), try facts())
     readings.measure(facts, pidfd, isOfCrash: true)
@@ -77,7 +77,7 @@ struct ProcessReadingsTests {
     #expect(readings.added(to: ProcessContext()).resources == nil)
   }
 
-  @Test("F23: a command line that found no free permit is read in a later round")
+  @Test("F23: if no permit is free, a command line is read later")
   func place() async throws {
     let (readings, pidfd, facts) = (ProcessReadings(), try pidfd(), try facts())
     let waiting = WaitingReads()
@@ -104,7 +104,7 @@ struct ProcessReadingsTests {
     #expect(readings.added(to: ProcessContext()).commandLine == nil)
   }
 
-  @Test("data that was read at the attach is kept if a later reading has no value for it")
+  @Test("a value that crashd read at the attach is kept if a later reading has none")
   func merged() {
     var known = ProcessContext()
     known.container = CrashReport.Container(id: "c0ff", source: "cgroup")
@@ -127,7 +127,7 @@ struct ProcessReadingsTests {
     }
   }
 
-  @Test("a report that is reanalyzed keeps the context of its first analysis")
+  @Test("a re-analysis keeps the machine and process facts of the first analysis")
   func again() throws {
     let contents = RingContents.sample([.sample()])
     var facts = ProcessFacts(contents, peer: Peer(pid: 7, uid: 1000), unit: nil)

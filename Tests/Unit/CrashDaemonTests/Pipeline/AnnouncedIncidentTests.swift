@@ -62,7 +62,7 @@ struct AnnouncedIncidentTests {
     }
   }
 
-  @Test("a query of incidents does not change the store, whatever the ring contains")
+  @Test("a query of incidents does not store the incidents that it reads from rings")
   func question() async throws {
     try await TestDaemon.run { daemon in
       var ring = Self.ring(1)
@@ -84,7 +84,7 @@ struct AnnouncedIncidentTests {
     }
   }
 
-  @Test("incident wake-ups are never ignored, and do not use up the wake-ups for a later crash")
+  @Test("crashd obeys every wake-up for an incident, and still obeys the wake-up for a later crash")
   func notEmpty() async throws {
     var limits = Limits.patient
     limits.emptyWakes = 2
@@ -109,7 +109,7 @@ struct AnnouncedIncidentTests {
     }
   }
 
-  @Test("a ring is read at most four times a second, however often its process announces incidents")
+  @Test("a ring is read at most four times a second, even if its process announces more incidents")
   func pause() {
     let (rings, ring, other) = (RingTable(), RingKey(id: "a", user: 7), RingKey(id: "b", user: 7))
     let pause_ms = Limits().incidentPause_ms
@@ -119,13 +119,13 @@ struct AnnouncedIncidentTests {
     #expect(rings.incidentPause_ns(of: ring, pause_ms, at: 1_100_000_000) == 150_000_000)
     #expect(rings.incidentPause_ns(of: ring, pause_ms, at: 1_250_000_000) == 0)
     #expect(rings.incidentPause_ns(of: other, pause_ms, at: 1_100_000_000) == 0)
-    // After `remove`, no state is kept for a ring, because its process has ended.
+    // `remove` must drop all state of a ring, because its process has ended.
     rings.remove(ring)
     rings.noteReading(of: ring, at: 1_000_000_000)
     #expect(rings.incidentPause_ns(of: ring, pause_ms, at: 1_000_000_000) == 0)
   }
 
-  @Test("incidents that a process cannot announce are read periodically; else only the counters are")
+  @Test("if a process cannot announce incidents, crashd reads them periodically; otherwise only the counters")
   func unannounced() async throws {
     for isAnnouncing in [false, true] {
       let daemon = try TestDaemon(TestDirectory())
@@ -195,13 +195,13 @@ struct AnnouncedIncidentTests {
       send(.recordedIncidents(process))
       _ = await news.next()
     }
-    // At the time 0, the start of the machine, no charge has been paid off. The assertion therefore tests whether
+    // At the time 0 (the start of the machine) no charge has decreased yet. The assertion therefore tests whether
     // anything was charged at all.
     #expect(daemon.analysis.incidentTime.wait_ns(for: uid, at: 0) > 0)
     #expect(daemon.analysis.lookTime.wait_ns(for: uid, at: 0) == 0)
   }
 
-  @Test("at most one reading of a ring and a few of a user wait; other rings wait for the periodic reading")
+  @Test("at most one reading of each ring and a few of each user wait; further rings are read periodically")
   func waiting() {
     let (rings, keys) = (RingTable(), ["a", "b", "c"].map { RingKey(id: $0, user: 7) })
     for key in keys { rings.add(key) }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Tests that crashd reads crashes of both architectures, from each source.
+/// Tests that crashd reads crashes of both architectures from attached processes, spool files and record lines.
 @Suite("Records of both architectures")
 struct ArchitectureTests {
   /// A ring of AArch64 with a Swift trap at 0x10010.
@@ -39,7 +39,7 @@ struct ArchitectureTests {
     #expect(contents.identity.architecture == architecture && contents.records.map(\.architecture) == [architecture])
   }
 
-  @Test("a ring of any other architecture is refused by its number", arguments: [0, 3, 77, .max] as [UInt32])
+  @Test("a ring with the number of an unknown architecture is refused", arguments: [0, 3, 77, .max] as [UInt32])
   func unknown(number: UInt32) throws {
     let error = #expect(throws: RingError.self) { try TestRing(architecture: number).contents() }
     #expect(
@@ -81,7 +81,7 @@ struct ArchitectureTests {
     }
   }
 
-  @Test("a trap that was contained on AArch64 has the registers that its incident contains")
+  @Test("the incident of a trap that was contained on AArch64 has the registers of AArch64")
   func incident() throws {
     var ring = TestRing(architecture: 2)
     ring.addIncident(0, key: 7, subject: "", count: 1, mode: 0, source: 4)

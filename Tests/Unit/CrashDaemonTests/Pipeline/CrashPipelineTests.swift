@@ -169,7 +169,7 @@ struct CrashPipelineTests {
   }
 
   @Test(
-    "a crashed process has one report, however it ends",
+    "a crashed process has one report, for each way in which the process can end",
     arguments: [ProcessEnd.status(SIGILL), .status(SIGABRT), .status(0), .status(SIGTERM), .unknown, .goesOn])
   func crashed(end: ProcessEnd) async throws {
     let reports = try await reports(of: try Process(hasCrashed: true), end)
@@ -199,7 +199,7 @@ struct CrashPipelineTests {
     _ = await running.result
   }
 
-  @Test("a second reading of a crash, with less data about its process, changes nothing and causes no event")
+  @Test("if a crash is read again with less data about its process, the report is unchanged and there is no event")
   func readAgain() async throws {
     let ring = try Process(hasCrashed: true).ring
     var (known, later) = (ProcessContext(), ProcessContext())
@@ -280,7 +280,7 @@ struct CrashPipelineTests {
   }
 
   @Test(
-    "a drain that the end of the process interrupts is marked in the report of the trap and of the exit",
+    "if a process ends during a drain, the reports of the trap and of the exit state the interruption",
     arguments: [ProcessEnd.status(SIGKILL), .status(0), .unknown, .goesOn])
   func interruptedDrain(end: ProcessEnd) async throws {
     var ring = TestRing()
@@ -324,7 +324,7 @@ struct CrashPipelineTests {
   }
 
   @Test(
-    "the requests of a process are counted from its attach on, and the end of the process adds the lost requests",
+    "a process's requests are counted from its attach on; at its end the running ones are counted as lost",
     arguments: [(ProcessEnd.status(SIGKILL), 2), (.status(0), 2), (.goesOn, 0)])
   func requestTotals(end: ProcessEnd, lost: Int) async throws {
     var ring = TestRing()

@@ -16,7 +16,7 @@ struct CrashSourceTests {
     return AttachedProcess(number: 4, facts: facts, ring: source)
   }
 
-  @Test("losses of an attached ring are counted when the ring is read, losses of a spool file when it is stored")
+  @Test("losses in an attached ring are counted when the ring is read, and losses in a spool file when it is stored")
   func losses() throws {
     let process = try process()
     let ledger = Ledger(logger: TestLog.logger, limits: Limits())
@@ -43,7 +43,7 @@ struct CrashSourceTests {
     #expect(ring.outcome(of: error) == nil && file.outcome(of: .identifierTaken(id: "aa")) == nil)
   }
 
-  @Test("a snapshot has the new parts of a ring; the next reading finds nothing new")
+  @Test("a snapshot contains the parts of a ring that are new since the previous reading")
   func snapshot() throws {
     let daemon = try TestDaemon(TestDirectory())
     let process = try process()

@@ -49,7 +49,7 @@ struct FairSemaphoreTests {
     let other = await semaphore.enter(2)
     let next = await queue(semaphore, 2, "2b", guests)
     #expect(semaphore.waitingCount == 2 && guests.list.isEmpty)
-    // One permit is free, but the first user has reached its own limit.
+    // One permit is still free, but not for the first user, which has reached its own limit.
     other.giveBack()
     await next.value
     #expect(guests.list == ["2b"] && semaphore.waitingCount == 1)
@@ -92,7 +92,7 @@ struct FairSemaphoreTests {
     let guests = Guests()
     await semaphore.calm()
     let first = await semaphore.enter(1)
-    // calm() returns at once, because it does not wait for a permit that is in use.
+    // calm() returns at once, because no caller waits. It does not wait for the permit that is in use.
     await semaphore.calm()
     let second = await queue(semaphore, 1, "second", guests)
     let calm = Task { await semaphore.calm() }
@@ -137,7 +137,7 @@ struct FairSemaphoreTests {
     #expect(guests.list == (0..<1_200).map { "\($0)" })
   }
 
-  @Test("a temporarily released permit serves other callers, and is acquired again in the caller's turn")
+  @Test("a caller that releases its permit temporarily lets others run, and then queues for a permit again")
   func released() async {
     let semaphore = semaphore(total: 1, perUser: 1)
     let guests = Guests()
@@ -158,7 +158,7 @@ struct FairSemaphoreTests {
     #expect(semaphore.hasRoom(for: 2))
   }
 
-  @Test("a permit is released only once")
+  @Test("releasing a permit twice frees only one permit")
   func once() async {
     let semaphore = semaphore(total: 2, perUser: 2)
     let (first, second) = (await semaphore.enter(1), await semaphore.enter(1))
@@ -186,7 +186,7 @@ struct FairSemaphoreTests {
     #expect(semaphore.hasRoom(for: 54_300) && own.isHeld)
   }
 
-  @Test("stop() releases all waiting callers with void permits")
+  @Test("stop() lets all waiting callers continue, with invalid permits")
   func stop() async {
     let semaphore = semaphore(total: 1, perUser: 1)
     let first = await semaphore.enter(1)
@@ -207,7 +207,7 @@ struct FairQueueTests {
 
   private func user(_ uid: UInt32) -> FairUser { FairUser(uid: uid, account: uid) }
 
-  @Test("a queue by arrival prefers users with few permits, then urgent entries, then early entries")
+  @Test("the queue serves the user with the fewest permits first, then urgent entries, then the earliest")
   func arrival() {
     var queue = queue(total: 4, perUser: 2)
     for name in ["1a", "1b", "1c"] { queue.append(name, of: user(1_001)) }
@@ -224,7 +224,7 @@ struct FairQueueTests {
     #expect(order == ["2a"] && queue.permitCount == 3)
   }
 
-  @Test("an entry that may not run yet does not block others, and a removed entry never runs")
+  @Test("an entry that must not run yet does not block other entries, and a removed entry never runs")
   func gate() {
     var queue = queue(total: 3)
     for (name, user) in [("1a", 1_001), ("2a", 1_002), ("1b", 1_001)] as [(String, UInt32)] {

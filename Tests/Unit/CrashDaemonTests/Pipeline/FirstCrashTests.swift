@@ -79,7 +79,7 @@ struct FirstCrashTests {
         guard case .object(let image)? = report.array("images").first else { throw StoreError.noSuchReport(id: "") }
         #expect(image.string("symbols") == "its symbols were not ready in time")
       }
-      // The preliminary report is in no group and in no count, and it is not an event.
+      // The preliminary report belongs to no group, is not counted, and causes no event.
       #expect(try await client.call(Self.interface + "Groups").array("groups").isEmpty)
       #expect(try await client.call(Self.interface + "Status").int("reports") == 0)
       #expect(try daemon.store.newestCursor() == before)
@@ -99,7 +99,7 @@ struct FirstCrashTests {
   }
 
   @Test(
-    "first crash: requests that end during the wait for symbols stay in the report, if there is room for them",
+    "first crash: requests that end during the wait for symbols stay in the report, within a memory limit",
     arguments: [(room: 1 << 20, operations: ["GET /slow", "GET /cart"]), (room: 0, operations: ["GET /slow"])])
   func requests(room: Int, operations: [String]) async throws {
     var limits = Limits.patient

@@ -14,12 +14,12 @@ import Testing
 struct ImportTests {
   private static let method = "io.crashshield.Crashd.Import"
 
-  /// Returns the line of a ring, as its process prints it.
+  /// Returns the record line of a ring, as the ring's process prints it.
   private static func line(_ ring: TestRing, cut: [UInt16] = []) -> [String: JSONValue] {
     ["record": .string(TestRecordLine.text(of: ring.bytes, head: cut))]
   }
 
-  @Test("an imported line has one report of the caller, however often it is imported")
+  @Test("a record line that is imported repeatedly has one report, which belongs to the caller")
   func once() async throws {
     var ring = TestRing(pid: 4711)
     ring.addImage(0)
@@ -42,7 +42,7 @@ struct ImportTests {
     }
   }
 
-  @Test("a second line of a process that survived its crash has a report of its own")
+  @Test("the second record line of a process that survived its first crash has a separate report")
   func second() async throws {
     var ring = TestRing()
     ring.addCrash()
@@ -62,7 +62,7 @@ struct ImportTests {
     }
   }
 
-  @Test("a line does not replace the report of a complete ring")
+  @Test("an imported record line does not replace a report that was made from the complete ring")
   func complete() async throws {
     var ring = TestRing()
     ring.addCrash()
@@ -75,7 +75,7 @@ struct ImportTests {
     }
   }
 
-  @Test("a later crash of a process has a report of its own, although a report has the ID of its ring")
+  @Test("a later crash of a process has a separate report, although an earlier report has the ID of its ring")
   func later() async throws {
     var ring = TestRing()
     ring.addCrash()
@@ -91,7 +91,7 @@ struct ImportTests {
     }
   }
 
-  @Test("a report that was removed is not stored again")
+  @Test("a record line whose report was removed is not stored again")
   func removed() async throws {
     var ring = TestRing()
     ring.addCrash()
@@ -105,7 +105,7 @@ struct ImportTests {
     }
   }
 
-  @Test("an imported crash is not the last crash of a program on this machine")
+  @Test("an imported crash is not treated as the last crash of a program on this machine")
   func lastCrash() async throws {
     var ring = TestRing()
     ring.addCrash()
@@ -116,7 +116,7 @@ struct ImportTests {
     }
   }
 
-  @Test("a text that is no whole line is refused with the reason, and stores nothing")
+  @Test("a string that is not a whole record line is refused with the reason, and nothing is stored")
   func refused() async throws {
     var ring = TestRing()
     ring.addCrash()
@@ -140,7 +140,7 @@ struct ImportTests {
   }
 
   @Test(
-    "a line that another user has imported gets another id, and each user sees only the own report",
+    "if two users import one record line, there are two reports with different ids, each visible to its user",
     .enabled("only root can connect as another user") { geteuid() == 0 })
   func users() async throws {
     var ring = TestRing()

@@ -10,14 +10,14 @@ struct LedgerTests {
   /// The ledger limits the log lines of each user separately.
   private static let (first, second) = (Peer(pid: 1, uid: 1000), Peer(pid: 2, uid: 1001))
 
-  @Test("eight reports of a user are logged at once, and a later line has the number of reports not logged")
+  @Test("eight reports of a user are logged at once; a later line has the number of the reports that were not")
   func reports() {
     let log = TestLog()
     let ledger = Ledger(logger: log.logger, limits: Limits())
     let beginning = ContinuousClock.now
     for index in 0..<100 { ledger.report("id\(index)", of: Self.first, process: "shop", sentence: "It crashed.") }
     // Eight reports are logged at once. If the machine stalls during the loop, one more report is logged for each
-    // second.
+    // second of the stall.
     let seconds = Int((ContinuousClock.now - beginning) / .seconds(1))
     let logged = log.lines.count
     #expect((8...9 + seconds).contains(logged) && ledger.stored == 100)

@@ -69,7 +69,7 @@ struct PolicyKeeperTests {
 
   private static let key = ServiceKey(uid: 1000, program: "/srv/shop")
 
-  @Test("crashes that name a class raise an alarm that protects the class, and the decision survives a restart")
+  @Test("after several use-after-free crashes that name a class, crashd protects it, also after a restart")
   func alarm() async throws {
     try await Self.withStore { store in
       let (clock, board) = (TestClock(), ProtectionBoard())
@@ -175,7 +175,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("without automatic protection an alarm is only reported; other and uncertain crashes do not count")
+  @Test("without automatic protection an alarm is only reported; it ignores other crashes and uncertain ones")
   func advice() async throws {
     try await Self.withStore { store in
       let (clock, board) = (TestClock(), ProtectionBoard())
@@ -214,7 +214,7 @@ struct PolicyKeeperTests {
       #expect(await keeper.find("sho", .user(1000)) == [Self.key])
       #expect(await keeper.find("sho", .user(1001)).isEmpty)
       #expect(await keeper.find("/srv", .all).isEmpty)
-      // The service has the name of its last process. The name of its executable also identifies the service.
+      // A service is listed under the name of its last process. A client may also name it by its executable.
       let other = ServiceKey(uid: 1000, program: "/srv/crash-maker")
       #expect(await keeper.makeService(other, name: "checkout-api", peer: Peer(pid: 2, uid: 1000)))
       #expect(await keeper.find("crash-maker", .all) == [other])

@@ -24,11 +24,11 @@ struct PolicyRegisterTests {
     await register.settle()
     let known = await policy.services.values.flatMap(\.processes.keys)
     #expect(known.sorted() == [1, 2, 3])
-    // No registration is outstanding, and settle() therefore returns at once.
+    // settle() returns at once, because no registration is outstanding.
     await register.settle()
   }
 
-  @Test("settle returns at once without a policy")
+  @Test("settle() returns at once if crashd has no protection policy")
   func none() async throws {
     let register = PolicyRegister(nil)
     register.note(.attached(try Self.process(1)))

@@ -17,7 +17,7 @@ struct ProcessLifeTests {
     life.announce(isClosed: isClosed, emptyWakesLimit: 2)
   }
 
-  @Test("one turn handles all news that arrived before it, and one further turn all news that arrived during it")
+  @Test("one turn handles all events that arrived before it; a second turn handles those that arrived during it")
   func turns() throws {
     var life = try life()
     #expect(life.isSettled)
@@ -56,7 +56,7 @@ struct ProcessLifeTests {
     #expect(life.isDone)
   }
 
-  @Test("wake-ups without new records are ignored after a while, but the final reading is still made")
+  @Test("crashd ignores wake-ups after several without new records, but still reads the ring at the process's end")
   func emptyWakes() throws {
     var life = try life()
     for _ in 0..<2 {
@@ -72,7 +72,7 @@ struct ProcessLifeTests {
   }
 
   @Test(
-    "an ended process is done when its report is in the store",
+    "crashd forgets an ended process only when its report is in the store",
     arguments: [(ProcessLife.Crash.stored, true), (.held, false), (.failed, false)])
   func outcomes(crash: ProcessLife.Crash, isDone: Bool) throws {
     var life = try life()

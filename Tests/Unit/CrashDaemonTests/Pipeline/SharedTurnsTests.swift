@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Shared turns: work that runs once for all earlier callers")
 struct SharedTurnsTests {
-  @Test("callers during a turn share one more turn", .timeLimit(.minutes(5)))
+  @Test("all callers that arrive during a turn share the next turn", .timeLimit(.minutes(5)))
   func shared() async {
     let turns = SharedTurns<Int>()
     let done = Counter()

@@ -15,7 +15,7 @@ struct SpoolQuotaTests {
     try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
   }
 
-  @Test("F12: spool entries with names that the shield does not use are removed, whatever their type")
+  @Test("F12: spool entries of any type with a name that the shield does not use are removed")
   func foreignNames() throws {
     let directory = try TestDirectory()
     let spool = try SpoolDirectory(path: directory.path)

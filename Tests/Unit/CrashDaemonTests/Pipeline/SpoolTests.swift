@@ -83,7 +83,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("F12: a partial file or directory is removed when it is old, whatever file time its owner has set")
+  @Test("F12: an old partial file or directory is removed, even if its owner has set another file time")
   func partialFiles() throws {
     // The directory is on a tmpfs, as /run is. A tmpfs accepts any file time that a user sets.
     let path = "/dev/shm/cs-\(String(UInt32.random(in: .min ... .max), radix: 36))"
@@ -158,7 +158,7 @@ struct SpoolTests {
     withExtendedLifetime(writer) {}
   }
 
-  @Test("a ring without a crash leaves no report")
+  @Test("no report is made from a spooled ring without a crash")
   func empty() async throws {
     try await TestDaemon.run { daemon in
       try Self.leave(TestRing(), in: daemon.directories.spool)
@@ -227,7 +227,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a spooled copy of a stored crash is removed and causes no event")
+  @Test("the spooled copy of a crash that is already stored is removed and causes no event")
   func stored() async throws {
     var ring = TestRing(pid: 4711)
     ring.addCrash()
@@ -259,7 +259,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a spooled copy is read only if the store can tell whether its crash is stored")
+  @Test("a spooled copy is read only if crashd can query whether its crash is stored")
   func outage() async throws {
     var ring = TestRing(pid: 4711)
     ring.addCrash()
@@ -287,7 +287,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a spooled copy replaces a report that cannot be read")
+  @Test("a report that cannot be decoded is replaced by the report of a spooled copy")
   func unreadableReport() async throws {
     var ring = TestRing(pid: 4711)
     ring.addCrash()
@@ -308,7 +308,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("files that cannot be stored are counted once, and other files are still read")
+  @Test("spool files whose reports cannot be stored are counted once, and other files are still read")
   func failing() async throws {
     var limits = Limits.patient
     limits.spoolFiles = 2
@@ -326,7 +326,7 @@ struct SpoolTests {
     let daemon = try TestDaemon(directory, limits: limits, prepare: prepare)
     let files = { try FileManager.default.contentsOfDirectory(atPath: daemon.directories.spool).count }
     try await daemon.run { daemon in try await daemon.client().until { try files() == 2 } }
-    // The daemon has ended, and all work that it had started is done.
+    // The daemon has ended, so all work that it had started is done.
     #expect(try files() == 2)
     #expect(daemon.log.lines.count { $0.contains("cannot store the report of 'shop'") } == 2)
   }
@@ -363,7 +363,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("an open spool file is not confused with a file that replaces it")
+  @Test("crashd distinguishes an open spool file from a file that replaces it")
   func identity() throws {
     let directory = try TestDirectory()
     let ring = TestRing()
@@ -399,7 +399,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a ring under the name of another ring is refused")
+  @Test("a spool file with the name of another ring is refused")
   func misnamed() throws {
     let directory = try TestDirectory()
     var ring = TestRing()
@@ -427,7 +427,7 @@ struct SpoolTests {
     #expect(try names().isEmpty)
   }
 
-  @Test("if there are more spool files than one listing has, all of them are read")
+  @Test("all spool files are read, even if they do not fit into one listing of the directory")
   func manyFiles() async throws {
     var limits = Limits.patient
     limits.spoolFiles = 2
@@ -446,7 +446,7 @@ struct SpoolTests {
   }
 
   @Test(
-    "another user's spool file with the name of an attached process's ring gives a crash of that other user",
+    "a spool file that another user gave the name of an attached ring is stored as a crash of that user",
     .enabled(if: geteuid() == 0))
   func stranger() async throws {
     try await TestDaemon.run { daemon in

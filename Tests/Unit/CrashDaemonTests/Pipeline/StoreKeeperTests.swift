@@ -14,7 +14,7 @@ import Testing
 struct StoreKeeperTests {
   private static let own = "io.crashshield.Crashd"
 
-  @Test("a group above its limit is pruned while it grows, and its count stays exact")
+  @Test("a group of reports is pruned as soon as it exceeds its limit, and its count stays exact")
   func thinned() async throws {
     try await TestDaemon.run(configure: { $0.settings.retention.reportsPerGroup = 8 }) { daemon in
       for _ in 0..<40 {
@@ -151,7 +151,7 @@ struct StoreKeeperTests {
     }
     #expect(try outage.hold(item("aa"), because: error))
     #expect(try !outage.hold(item("bb"), because: error))
-    // If the outage already holds a report, holding it again needs no additional space.
+    // If a report is already buffered, buffering it again needs no additional space.
     #expect(try outage.hold(item("aa"), because: error))
     #expect(outage.count == 1 && outage.isHolding(pid: 7) && !outage.isHolding(pid: 8))
     #expect(outage.mayForget("kept-bb") && !outage.mayForget("kept-aa"))
@@ -207,7 +207,7 @@ struct StoreKeeperTests {
       (100 * hour, 1), (101 * hour, hour),
       // The clock jumps forward by a year, and is then corrected.
       (9_000 * hour, hour + 1), (9_000 * hour + 2, hour + 3), (101 * hour, hour + 4),
-      // The clock jumps forward again. Because the clock is not corrected, its time is trusted after an hour.
+      // The clock jumps forward again, and is not corrected. The time of the clock is therefore trusted after an hour.
       (9_000 * hour, hour + 5), (9_001 * hour + 5, 2 * hour + 6),
     ]
     let trusted = moments.map { watch.isTrusted(real: $0.real, boot: $0.boot) }
@@ -227,7 +227,7 @@ struct StoreKeeperTests {
     #expect(trusted == [true, false, false, false, true])
   }
 
-  @Test("Prune lists the reports that it would remove, then removes them, and the groups still count them")
+  @Test("the method Prune lists the reports that it would remove, then removes them; groups still count them")
   func prune() async throws {
     try await TestDaemon.run { daemon in
       var old = try CrashReport.sample(id: "aa")
@@ -246,7 +246,7 @@ struct StoreKeeperTests {
     }
   }
 
-  @Test("Remove removes either all named reports or none")
+  @Test("the method Remove removes either all named reports or none")
   func remove() async throws {
     try await TestDaemon.run { daemon in
       for id in ["aa", "bb", "cc"] { _ = try daemon.store.put(.sample(id: id), raw: []) }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Requests of crashes that wait for symbols")
 struct WaitingRequestsTests {
-  @Test("each user has a share of the memory, and root has a reserve")
+  @Test("of the memory for requests of waiting crashes, each user has a share, and root has a reserve")
   func shares() {
     var limits = Limits.patient
     (limits.waitingRequestBytes, limits.waitingRequestBytesPerUser) = (1_600, 1_000)

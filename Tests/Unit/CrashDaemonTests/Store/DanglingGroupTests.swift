@@ -49,7 +49,7 @@ struct DanglingGroupTests {
     return groups
   }
 
-  @Test("use-after-frees of one function in several processes and builds are one group")
+  @Test("use-after-frees at one call site are one group, also across processes and builds")
   func together() throws {
     let groups = try Self.groups(of: [
       Self.incident("1", count: 3, confidence: "probable"),
@@ -66,7 +66,7 @@ struct DanglingGroupTests {
     #expect(group.line == "Shop.swift:14" && group.releases == 2 && group.modes == ["absorb", "zero"])
     #expect(group.age_ns == 2_000_000 && group.confidence == "certain")
     #expect(group.first == "2026-11-21T09:00:00Z" && group.last == "2026-11-21T11:00:00Z")
-    // A hostile process may write the largest count. The sum of the counts is limited, and does not trap.
+    // A hostile process may write the largest count. The sum of the counts saturates instead of trapping.
     #expect(group.count == .max)
   }
 
@@ -109,7 +109,7 @@ struct DanglingGroupTests {
     try store.close()
   }
 
-  @Test("a repeated incident is counted once in its group, and an evicted incident is not counted")
+  @Test("a repeated incident is counted once in its group, and an evicted incident no longer counts")
   func again() throws {
     let (store, directory) = try Self.store(of: [Self.incident("1", count: 3), Self.incident("2", count: 1)])
     defer { withExtendedLifetime(directory) {} }
@@ -131,7 +131,7 @@ struct DanglingGroupTests {
     try store.close()
   }
 
-  @Test("texts of a hostile process do not make a page longer than its limit")
+  @Test("long strings of a hostile process do not make a page of groups exceed its limit")
   func bounded() throws {
     let long = String(repeating: "\u{1}ü", count: 2_000)
     let groups = try Self.groups(

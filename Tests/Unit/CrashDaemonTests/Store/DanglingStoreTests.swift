@@ -12,7 +12,7 @@ struct DanglingStoreTests {
     DanglingEvent(uid: uid, program: program, time: "2026-11-22T10:00:00Z", json: Data("\(number)".utf8))
   }
 
-  @Test("a stored policy is replaced as a whole, and its events are listed, latest first")
+  @Test("a stored protection policy is replaced as a whole, and its events are listed, latest first")
   func roundTrip() throws {
     let directory = try TestDirectory()
     let store = try ReportStore(path: directory.path + "/r.sqlite")

@@ -51,7 +51,7 @@ struct DisplacementTests {
   }
 
   @Test(
-    "F18: a displaced database is detected before the next report, and a new one has its contents",
+    "F18: a removed database is detected before the next report, and the new database has its contents",
     arguments: Slip.allCases)
   func displaced(slip: Slip) throws {
     let directory = try TestDirectory()
@@ -137,7 +137,7 @@ struct DisplacementTests {
     try store.close()
   }
 
-  @Test("F16: a store with an unusable directory can be created, and opens later as soon as it can")
+  @Test("F16: a store whose directory is unusable at first opens as soon as the directory is usable")
   func closedAtFirst() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/state/r.sqlite"

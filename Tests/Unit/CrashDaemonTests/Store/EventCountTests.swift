@@ -69,7 +69,7 @@ struct EventCountTests {
     }
   }
 
-  @Test("a user sees the counts of its own processes")
+  @Test("a user sees only the counts of its own processes")
   func visibility() throws {
     try withStore { store in
       _ = try store.put(crash("a1"), raw: [])
@@ -85,7 +85,7 @@ struct EventCountTests {
     }
   }
 
-  @Test("names that a process invents are counted as 'other', and use up no row of another user")
+  @Test("programs beyond a user's share of rows are counted as 'other', and use up no row of another user")
   func hostile() throws {
     try withStore { store in
       let many = EventCount.programLimit + 50
@@ -105,7 +105,7 @@ struct EventCountTests {
     }
   }
 
-  @Test("a full share is remembered: further programs are counted as other, and known programs get new rows")
+  @Test("when a user's share is full, further programs are counted as other, and known programs still get rows")
   func full() throws {
     try withStore { store in
       for number in 0...EventCount.programLimit {
@@ -120,7 +120,7 @@ struct EventCountTests {
     }
   }
 
-  @Test("units and causes that a process invents are also counted as 'other'")
+  @Test("units and causes beyond a user's share of rows are also counted as 'other'")
   func rows() throws {
     try withStore { store in
       for number in 0..<EventCount.rowLimit + 3 {
@@ -152,7 +152,7 @@ struct EventCountTests {
     }
   }
 
-  @Test("incidents are counted by their increase, even if a process writes an impossible number")
+  @Test("the count of incidents grows by each increase, even if a process writes an impossible number")
   func incidents() throws {
     try withStore { store in
       try store.put(incidents: [incident("a", count: 3)])

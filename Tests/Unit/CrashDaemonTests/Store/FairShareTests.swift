@@ -95,7 +95,7 @@ struct FairShareTests {
     }
   }
 
-  @Test("F9: a report that is too large loses its raw record and its other threads, and states that")
+  @Test("F9: a report that is too large is stored without its raw record and other threads, and states this")
   func tooLarge() throws {
     var large = report(1, uid: 0)
     large.threads = [
@@ -119,7 +119,7 @@ struct FairShareTests {
     #expect(reduced.report.threads.map(\.tid) == [1] && reduced.report.losses["requestsTooLarge"] == 99)
     #expect(reduced.report.inFlight == CrashReport.InFlight(total: 99, overflow: 0, requests: []))
     #expect(reduced.json.count < 8_000)
-    // A later analysis takes over the requests of the stored report, and also reports that the requests are missing.
+    // A later analysis copies the requests of the stored report, and therefore also states that requests are missing.
     var again = reduced.report
     again.losses = [:]
     #expect(try SizedReport(again, raw: [], limitBytes: 8_000).report.losses == ["requestsTooLarge": 99])
@@ -138,13 +138,13 @@ struct FairShareTests {
       }
       #expect(try store.incidents(visibility: .user(0), limit: 100).count == 20)
       #expect(try store.incidents(visibility: .user(65_534), limit: 20_000).count == ReportStore.incidentLimit - 20)
-      // The store has evicted the incidents of the flood that were stored first.
+      // The store has evicted the earliest incidents of the flood.
       let ids = Set(try store.incidents(visibility: .user(65_534), limit: 20_000).map(\.id))
       #expect(!ids.contains("f-0-0") && ids.contains("f-47-255"))
     }
   }
 
-  @Test("an incident that is repeated becomes one of the latest")
+  @Test("a repeated incident is treated as one of the latest when incidents are evicted")
   func again() throws {
     try withStore { store in
       let time = "2026-11-21T08:00:00.000000Z"
@@ -154,7 +154,7 @@ struct FairShareTests {
     }
   }
 
-  @Test("a limit is divided so that a user with less than its part keeps everything")
+  @Test("the store's limit is divided so that a user with less than its part keeps all data")
   func division() {
     let share = FairShare()
     #expect(share.surplus(of: [1: 10, 2: 10], limit: 20) == [:])

@@ -53,7 +53,7 @@ struct IncidentPageTests {
     }
   }
 
-  @Test("numbers continue after the newest or all incidents are evicted: a cursor neither skips nor repeats")
+  @Test("after the newest or all incidents are evicted, a cursor neither skips nor repeats incidents")
   func monotonic() throws {
     try withStore { store in
       try store.put(incidents: ["a", "b"].map { Self.incident($0) })
@@ -70,7 +70,7 @@ struct IncidentPageTests {
     }
   }
 
-  @Test("incidents evicted before a reader read them are counted as lost, once for each reader who may see them")
+  @Test("incidents that are evicted before a reader reads them are counted as lost for each reader that may see them")
   func lost() throws {
     try withStore { store in
       let start = try store.incidentCursor(isNewest: true)
@@ -118,7 +118,7 @@ struct IncidentPageTests {
     }
   }
 
-  @Test("the numbers of evicted incidents are kept up to a limit: incidents beyond it are not counted")
+  @Test("evicted incidents beyond a limit are not counted as lost")
   func bounded() throws {
     try withStore { store in
       let start = try store.incidentCursor(isNewest: true)

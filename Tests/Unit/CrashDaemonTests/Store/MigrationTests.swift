@@ -156,7 +156,7 @@ struct MigrationTests {
     try store.close()
   }
 
-  @Test("groups: sums always equal the sums of the rows, after reports are stored, replaced, removed or pruned")
+  @Test("the stored sums of groups equal the sums of the rows after reports are stored, replaced, removed or pruned")
   func sums() throws {
     let directory = try TestDirectory()
     let store = try ReportStore(path: directory.path + "/r.sqlite")
@@ -190,8 +190,8 @@ struct MigrationTests {
       }
     }
     try expectTrueSums(store)
-    // A list without a filter uses the stored sums. It must equal a list with a time filter, which is computed from the
-    // rows.
+    // A list without a filter uses the stored sums. The test compares it with a list with a time filter, which is
+    // computed from the rows.
     let bounded = try store.groups(ReportFilter(until: "2030-01-01T00:00:00.000000Z"), limit: 99)
     #expect(try store.groups(limit: 99) == bounded)
     #expect(try store.groups(ReportFilter(since: "2020-01-01T00:00:00.000000Z"), limit: 99) == bounded)

@@ -34,7 +34,7 @@ struct PreliminaryReportTests {
     try store.close()
   }
 
-  /// The numbers of all reports in a list, read in pages of `limit`.
+  /// Returns the numbers of all reports in a list, read in pages of `limit`.
   private func pages(_ store: ReportStore, _ early: [CrashReport], limit: Int, isOldestFirst: Bool) throws -> [Int] {
     var (digits, cursor): ([Int], StoreCursor?) = ([], nil)
     while true {

@@ -88,7 +88,7 @@ struct ReportGroupTests {
     }
   }
 
-  @Test("filters by process, unit and signal match stored reports, but not pruned reports")
+  @Test("a filter by process, unit or signal restricts groups to stored reports that match, without pruned reports")
   func reportFilters() throws {
     let reports = [
       report("a1", group: "cafe", minute: 1, pid: 1, unit: "shop.service"),
@@ -111,7 +111,7 @@ struct ReportGroupTests {
     }
   }
 
-  @Test("a group first seen in the newest build is new; with only one build, no group is new")
+  @Test("a group whose first crash is in the newest build is new, unless there is only one build")
   func new() throws {
     let old = [report("a1", group: "cafe", minute: 1), report("a2", group: "cafe", minute: 4, build: "bb")]
     try withStore([old[0]]) { store in
@@ -207,7 +207,9 @@ struct ReportGroupTests {
     }
   }
 
-  @Test("an empty, invalid, unknown or ambiguous prefix finds no group", arguments: ["", "dead", "c", "%", "*"])
+  @Test(
+    "an empty, invalid, unknown or ambiguous prefix of a group key finds no group",
+    arguments: ["", "dead", "c", "%", "*"])
   func noSuchGroup(prefix: String) throws {
     try withStore([report("a1", group: "cafe", minute: 1), report("b1", group: "c0de", minute: 1)]) { store in
       #expect(throws: StoreError.noSuchGroup(key: prefix)) {

@@ -61,8 +61,8 @@ struct ReportStoreTests {
         Issue.record("it is another report")
         return
       }
-      // A later report of the same crash is not marked as restricted. It replaces the stored report, which remains
-      // hidden from the user.
+      // A later report of the same crash is not marked as restricted. The later report replaces the stored one, and is
+      // also hidden from the user.
       (report.process.isRestricted, report.reason) = (nil, "once more")
       guard case .updated = try store.put(report, raw: [1]) else {
         Issue.record("it is another report")
@@ -152,7 +152,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("the newest report is that of the last crash, even if an earlier crash was stored later")
+  @Test("the newest report is that of the latest crash, even if an earlier crash was stored after it")
   func newest() throws {
     try withStore { store in
       var (late, early) = (sample(id: "aa"), sample(id: "bb"))
@@ -164,7 +164,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a user sees only that user's reports")
+  @Test("a user sees only the reports of its own processes")
   func visibility() throws {
     try withStore { store in
       _ = try store.put(sample(id: "aa", uid: 1000), raw: [])
@@ -180,7 +180,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a list continues with earlier reports and keeps its filter")
+  @Test("the next page of a list has earlier reports and uses the same filter")
   func paging() throws {
     try withStore { store in
       for index in 10..<15 {
@@ -250,7 +250,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a list has each report's first in-app function")
+  @Test("a list of reports has the topmost in-app function of each report")
   func summary() throws {
     try withStore { store in
       _ = try store.put(sample(id: "aa"), raw: [])

@@ -56,7 +56,8 @@ struct RescueTests {
     let epoch = store.epoch
     let aside = try store.startAnew(because: problem, at: "2026-11-22T10:00:00.000000Z")
     #expect(aside.path == path + ".corrupt-20261122T100000000000Z" && aside.keepsCursors)
-    // The new database stores crashes before the old reports are recovered. Their numbers follow the old numbers.
+    // The new database stores crashes before the old reports are recovered. The numbers of these crashes continue the
+    // old numbers.
     #expect(try store.put(report(500), raw: []) == .inserted(StoreCursor(epoch: epoch, sequence: 201)))
     let rescued = try store.rescue(aside)
     #expect(rescued.isReadable && rescued.unreadable > 0)
@@ -81,7 +82,8 @@ struct RescueTests {
   }
 
   @Test(
-    "incidents keep their cursors if the reports keep theirs; otherwise they get new numbers", arguments: [true, false])
+    "recovered incidents keep their cursors if the reports keep theirs; otherwise incidents get new numbers",
+    arguments: [true, false])
   func incidents(keepsCursors: Bool) throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
@@ -127,7 +129,7 @@ struct RescueTests {
     try again.close()
   }
 
-  @Test("a database of another program is not changed")
+  @Test("crashd does not change another program's database at its path")
   func foreign() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"

@@ -121,8 +121,8 @@ struct RetentionTests {
       _ = try retain(store) { $0.reportsPerGroup = 80 }
       let kept = try store.list(limit: 100).compactMap { ages[$0.id] }.sorted()
       #expect(kept.count == 80)
-      // Retention keeps 60 of the older 1,180 reports at random. In one of 10¹⁰ runs, fewer than 10 or more than 50 of
-      // these 60 would be from the first half.
+      // Retention keeps 60 of the older 1,180 reports at random. Only in one of 10¹⁰ runs would fewer than 10 or more
+      // than 50 of these 60 reports be from the first half.
       let early = kept.prefix(60).count { $0 < 590 }
       #expect((10...50).contains(early))
     }
@@ -173,7 +173,7 @@ struct RetentionTests {
       #expect((50...90).contains(removed))
       #expect(try store.report(idPrefix: quiet.id).report == quiet)
       #expect(try store.groups(limit: 9).map(\.count).sorted() == [1, 100])
-      // SQLite reuses the pages that retention has freed. The file therefore does not grow.
+      // The file does not grow, because SQLite reuses the pages that retention has freed.
       let size = try store.sizeBytes()
       for _ in 0..<20 { _ = try store.put(report(bytes: 20_000), raw: []) }
       #expect(try store.sizeBytes() <= size)

@@ -19,7 +19,9 @@ struct StoreCursorTests {
       group: CrashReport.Group(key: "k", title: "t"))
   }
 
-  @Test("a cursor is read from its string", arguments: ["", "x", "0123456789abcdef", "0123456789abcdef--1", "short-1"])
+  @Test(
+    "a cursor is parsed from its string, and malformed strings are refused",
+    arguments: ["", "x", "0123456789abcdef", "0123456789abcdef--1", "short-1"])
   func text(bad: String) throws {
     let epoch = StoreEpoch(id: "0123456789abcdef", key: [1, 2, 3, 4])
     for sequence in [0, 1, 42, 1 << 62, .max] as [Int64] {
@@ -59,7 +61,7 @@ struct StoreCursorTests {
     for store in stores { try store.close() }
   }
 
-  @Test("F21: a numeric cursor of an older version is valid up to the last one that was issued")
+  @Test("F21: a numeric cursor is accepted only if an older version of crashd can have issued it")
   func plain() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
@@ -85,7 +87,9 @@ struct StoreCursorTests {
     }
   }
 
-  @Test("an older store opens on a full or read-only disk, with a key for this run only", arguments: [false, true])
+  @Test(
+    "a store without a key opens on a full or read-only disk, with a key for this run only",
+    arguments: [false, true])
   func fullDisk(isReadOnly: Bool) throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"

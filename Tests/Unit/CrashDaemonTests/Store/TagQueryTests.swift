@@ -42,8 +42,7 @@ struct TagQueryTests {
         for sql in pages {
           let steps = try plan(store, sql, wanted.arguments(["limit": 16]))
           #expect(steps.first == "SEARCH report_tags USING COVERING INDEX \(index)=? AND value=? AND \(bound))")
-          // SQLite returns the rows in the order of the index, and does not collect rows before it returns the first
-          // one.
+          // The plan shows that SQLite returns rows in the order of the index, without sorting them first.
           #expect(!steps.contains { $0.contains("TEMP B-TREE") || $0.contains("LIST SUBQUERY") || $0.contains("SCAN") })
           #expect(steps.count { $0 == "SEARCH report_tags USING PRIMARY KEY (seq=? AND key=?)" } == 2)
         }
@@ -51,7 +50,7 @@ struct TagQueryTests {
     }
   }
 
-  @Test("pages and groups with a route or a trace id use the indexes of requests")
+  @Test("queries of reports and groups by route or trace id use the indexes of requests")
   func requests() throws {
     try withStore { store in
       for filter in [ReportFilter(route: "GET /"), ReportFilter(tags: [], traceID: String(repeating: "a", count: 32))] {

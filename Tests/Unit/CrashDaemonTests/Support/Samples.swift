@@ -12,7 +12,7 @@ extension CrashRecord {
   ///
   /// Each test sets the details that it needs.
   ///
-  /// If the signal was sent, the sender is the process itself, with pid 99.
+  /// For a signal that a process sent, the sender is the crashed process itself, with pid 99.
   static func sample(
     signal: Int32 = SIGSEGV, code: Int32 = 1, address: UInt64 = 0, pc: UInt64 = 0x10010, sp: UInt64 = 0x7fff_0000_0000,
     errorCode: UInt64 = 0, message: String = "", abortMessage: String = "", exceptionType: String = "",
@@ -61,7 +61,7 @@ extension CrashRecord.Frame {
   }
 }
 
-/// A source of symbols whose answers a test provides.
+/// A symbol source that returns symbols which the test provides.
 struct SampleSymbols: SymbolLookup {
   var chains: [UInt64: [SourceFrame]] = [:]
   var gaps: [String: SymbolGap] = [:]

@@ -49,7 +49,7 @@ struct TestSocket: Sendable {
   func receive(limit: Int = 65_536) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: limit)
     var count: Int
-    // The kernel does not repeat a call with a time limit after a signal.
+    // After a signal, the kernel does not restart a call that has a time limit, so this loop repeats the call.
     // recv() writes at most as many bytes as the array has.
     repeat { count = unsafe recv(descriptor.number, &bytes, limit, 0) } while count < 0 && errno == EINTR
     if count < 0 && errno == ECONNRESET { return [] }
@@ -65,7 +65,7 @@ struct TestUser: Sendable {
   var uid: UInt32
   var gid: UInt32
   var groups: [gid_t] = []
-  /// Whether the process of this user is non-dumpable.
+  /// Whether the process that connects is non-dumpable.
   var isRestricted = false
   /// The new namespaces of the process, such as `CD_TEST_NEW_PIDS`.
   var namespaces = 0

@@ -59,7 +59,7 @@ struct TestRing {
 
   /// Adds a complete incident.
   ///
-  /// An object is used by a call at 0x400010, 2 ms after its release at 0x400030.
+  /// The incident is a call at 0x400010 of an object that was released at 0x400030, 2 ms earlier.
   mutating func addIncident(
     _ index: Int, key: UInt64, subject: String, count: UInt64, mode: UInt32, source: UInt32 = 1,
     first_ns: UInt64 = 1_700_000_002_000_000_000

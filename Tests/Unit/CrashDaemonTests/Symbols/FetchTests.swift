@@ -71,13 +71,13 @@ struct FetchTests {
 
   /// Waits until no request is outstanding.
   ///
-  /// This wait has no time limit, because each request has one.
+  /// This wait needs no time limit, because each request has one.
   private func settled(_ caches: SymbolCaches) async -> [String: Int] {
     while await caches.fetches["waiting"] != nil { await Task.yield() }
     return await caches.fetches
   }
 
-  @Test("fetched debug information replaces the names later, and crashes do not wait for it")
+  @Test("crashes do not wait for a fetch of debug information, which later replaces the names")
   func fetched() async throws {
     let directory = try TestDirectory()
     let gate = "\(directory.path)/gate"
@@ -114,7 +114,7 @@ struct FetchTests {
     let caches = try caches(directory, fetch: "read line <'\(gate)'; echo lines") { $0.fetch_ms = 400_000 }
     let builds = ["abcd", "ef01"]
     var names: [String: SymbolCache] = [:]
-    // The test prepares one build after the other. The fetches therefore start in the order of `builds`.
+    // The test requests one build after the other, so that the fetches start in the order of `builds`.
     for build in builds {
       await caches.prepare([try image(directory, buildID: build)], for: geteuid())
       names[build] = try await cache(caches, build)
@@ -138,7 +138,7 @@ struct FetchTests {
   }
 
   @Test(
-    "fetched files that are invalid or of another build change nothing, and are not fetched again soon",
+    "a fetched file that is invalid or of another build is ignored, and is not fetched again soon",
     arguments: [
       ("exit 66", "missing"), ("exit 69", "failed"), ("kill -SEGV $$", "failed"), ("echo wrong", "failed"),
       ("exit 0", "failed"), ("echo bare", "failed"), ("echo lines; exit 69", "failed"),
@@ -178,7 +178,7 @@ struct FetchTests {
     #expect(await settled(caches) == ["failed": 1])
   }
 
-  @Test("debug information is not fetched for an image that has it, or that its user could have forged")
+  @Test("no debug information is fetched for an image that has it, or for an image that its user could have forged")
   func unasked() async throws {
     for (text, mode) in [("lines", 0o600), ("image", 0o666)] as [(String, UInt16)] {
       let directory = try TestDirectory()

@@ -18,7 +18,7 @@ import Testing
 struct ForeignFileTests {
   /// A pipe.
   ///
-  /// A read of a byte from this pipe hangs until the test writes a byte.
+  /// A pipe that simulates a hanging file: a read of a byte blocks until the test writes a byte.
   private struct Hanging {
     let reader: Descriptor
     let writer: Descriptor
@@ -88,7 +88,7 @@ struct ForeignFileTests {
     #expect(await work.result(of: root, at: "dead", timeout_ms: 600_000) { 4 } == 4)
   }
 
-  /// Whether the test can mount a file system that hangs.
+  /// Whether the test can mount a FUSE file system, which it uses to simulate a hang.
   static let canMount: Bool = {
     guard geteuid() == 0, let directory = try? TestDirectory() else { return false }
     var mount = cd_test_mount()
@@ -199,7 +199,7 @@ struct ForeignFileTests {
     let path = try directory.write([1], to: "image", mode: 0o644)
     let sent = Descriptor(owning: unsafe open(path, O_RDONLY | O_CLOEXEC))
     let user: UInt32 = 54_321
-    // Only opened(for:) returns nil, because no earlier call has opened the path.
+    // opened(for:) returns nil here, because no call has determined the origin of the file yet.
     #expect(try image(path, descriptor: sent).opened(for: user) == nil)
     #expect(try image("/nowhere", descriptor: sent).open(for: user).owner == .user(user))
     let other = try directory.write([1], to: "other", mode: 0o644)
@@ -242,7 +242,7 @@ struct ForeignFileTests {
     let error = #expect(throws: SystemError.self) { try image(path).open(for: 54_321) }
     #expect(error?.description == SystemError("open image '\(path)'", code: EACCES).description)
     #expect(throws: Never.self) { try image(open).open(for: 54_321) }
-    // Only root can read this file. The thread therefore has root's privileges again.
+    // The read succeeds, so the thread has root's privileges again: only root can read this file.
     #expect(unsafe access(closed + "/file", R_OK) == 0)
   }
 

@@ -9,7 +9,7 @@ struct RecentImagesTests {
     builds.map { ImageFile(buildID: $0, path: "/usr/bin/\($0)", isExecutable: true) }
   }
 
-  @Test("an image list is treated as new again after a while, for each user and each list")
+  @Test("the symbols of an image list are requested again after a while, for each user and each list")
   func memory() {
     let recent = RecentImages(memory_ms: 1_000)
     let second: UInt64 = 1_000_000_000
@@ -20,7 +20,7 @@ struct RecentImagesTests {
     #expect(recent.areNew(Self.images("aa", "bb"), for: 1, at: 6 * second + 1))
   }
 
-  @Test("an image that the process itself has sent is always treated as new")
+  @Test("the symbols of an image are always requested if the process sent its descriptor")
   func sent() {
     let recent = RecentImages(memory_ms: 1_000)
     var images = Self.images("aa")

@@ -91,7 +91,7 @@ struct SnapshotUnwinderTests {
     return .sample([.sample(frames: frames, unwindStop: 3, stack: [UInt8](repeating: 1, count: 64))])
   }
 
-  @Test("better frames of the cross-check replace the handler's frames")
+  @Test("frames of the cross-check replace the handler's frames if they are better")
   func better() async throws {
     let directory = try TestDirectory()
     let frames = [(0x10010, UnwindAnswer.Found.context), (0x10020, .cfi)] as [(UInt64, UnwindAnswer.Found)]
@@ -141,7 +141,7 @@ struct SnapshotUnwinderTests {
     #expect(String(decoding: log, as: UTF8.self) == "ran\n")
   }
 
-  @Test("a cross-check that does not wait fails when no permit is free", .timeLimit(.minutes(20)))
+  @Test("a cross-check that must not wait fails if no permit is free", .timeLimit(.minutes(20)))
   func busy() async throws {
     let directory = try TestDirectory()
     let gate = try Gate(in: directory)
@@ -179,7 +179,7 @@ struct SnapshotUnwinderTests {
       script = "read line <'\(path)'; exit 65"
     }
 
-    /// Lets this many children end, by writing a line for each of them.
+    /// Lets this many children end, by writing a line for each of them to the gate.
     func open(_ count: Int) {
       let lines = [UInt8](repeating: UInt8(ascii: "\n"), count: count)
       // write() reads as many bytes as the array has.
@@ -323,7 +323,7 @@ struct UnwindTableFileTests {
   }
 
   @Test(
-    "a damaged file of unwind tables is removed and made again",
+    "a damaged file of unwind tables is removed and created again",
     arguments: ["empty", "zeros", "cut off", "of another build"])
   func damaged(how: String) async throws {
     let directory = try TestDirectory()

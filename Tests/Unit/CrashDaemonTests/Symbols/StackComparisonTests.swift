@@ -37,7 +37,7 @@ struct StackComparisonTests {
     "\(comparison.agreement.rawValue) \(comparison.shown.rawValue) \(comparison.common)"
   }
 
-  @Test("stacks that agree leave the handler's frames unchanged, whatever follows in the task's chain of contexts")
+  @Test("if the stacks agree, the handler's frames are unchanged, even if async callers follow")
   func equal() {
     let record = record([(0x10010, .context), (0x10020, .cfi)], async: [0x10090])
     let comparison = compare(record, stack([(0x10010, .context), (0x10020, .cfi)]))
@@ -79,13 +79,13 @@ struct StackComparisonTests {
     let ended = compare(self.record([(0x10010, .context), (0x10020, .cfi)]), found)
     #expect(words(ended) == "longer handler 2")
     #expect(ended.finding.others.map(\.address) == [0x10030, 0x5])
-    // The cross-check has an additional frame, but only a guessed one. This is not an improvement.
+    // The additional frame of the cross-check is only a guess, and therefore not an improvement.
     let guess = stack([(0x10010, .context), (0x10020, .cfi), (0x10030, .framePointer)])
     #expect(words(compare(record, guess)) == "longer handler 2")
   }
 
   @Test(
-    "of two differing stacks, the stack with unwind tables is shown, and the other as the alternative",
+    "if two stacks differ, the report shows the one with unwind tables, and the other one as the alternative",
     arguments: [(Trust.framePointer, "snapshot"), (.scan, "snapshot"), (.cfi, "handler")])
   func different(trust: CrashReport.Trust, shown: String) {
     let record = record([(0x10010, .context), (0x10020, trust), (0x10030, .cfi)])
@@ -110,8 +110,8 @@ struct StackComparisonTests {
     #expect(comparison.better.frames.map(\.trust) == [.context, .cfi, .cfi, .cfi, .cfi, .framePointer])
     #expect(comparison.better.frameTotal == 6 && comparison.better.frameHead == 6)
     #expect(comparison.finding.others.map(\.address) == [0x10020])
-    // In this record, the handler's unwinder skipped the caller 0x10015. The comparison adds this frame and replaces no
-    // frame.
+    // In this record, the handler's unwinder skipped the caller 0x10015. The comparison adds the skipped frame and
+    // replaces no frame.
     let skipped = compare(record, stack([(0x10010, .context), (0x10015, .cfi), (0x10020, .cfi)], stop: .noCaller))
     #expect(skipped.better.frames.map(\.pc) == [0x10010, 0x10015] + record.frames.dropFirst().map(\.pc))
     #expect(skipped.finding.others.isEmpty)

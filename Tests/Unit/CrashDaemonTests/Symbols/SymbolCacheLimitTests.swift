@@ -24,7 +24,7 @@ extension SymbolCachesTests {
     try FileManager.default.subpathsOfDirectory(atPath: directory.path).filter { $0.contains(".") }.sorted()
   }
 
-  @Test("caches above the limit are evicted, least recently used first")
+  @Test("symbol caches above the size limit are evicted, least recently used first")
   func prune() throws {
     let directory = try TestDirectory()
     for (index, name) in ["a.cssym", "b.cssym", "c.cssym", "d.txt"].enumerated() {
@@ -51,7 +51,7 @@ extension SymbolCachesTests {
     #expect(try files(directory) == ["1001/c.cssym", "1002/a.cssym", "a.cssym"])
   }
 
-  @Test("unfinished files of an earlier crashd are removed")
+  @Test("unfinished cache files of an earlier crashd are removed")
   func leftovers() throws {
     let directory = try TestDirectory()
     try FileManager.default.createDirectory(atPath: "\(directory.path)/1001", withIntermediateDirectories: false)
@@ -87,7 +87,7 @@ extension SymbolCachesTests {
     return (caches, Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC)))
   }
 
-  @Test("slow images of one user do not delay other users'", arguments: [false, true])
+  @Test("slow images of one user do not delay the images of other users", arguments: [false, true])
   func fair(isHasty: Bool) async throws {
     let directory = try TestDirectory()
     let (caches, gate) = try fairness(directory, isHasty: isHasty)
@@ -104,7 +104,7 @@ extension SymbolCachesTests {
     await caches.prepare([image("fast", "f0")], for: 1_002)
     let found = await caches.caches(of: ["f0": [1]], for: 1_002, timeout_ms: 600_000)
     #expect(found["f0"]?.isPartial == isHasty)
-    // The slow jobs may end now, because the fast image has its cache.
+    // The fast image has its cache, so the slow jobs may end now.
     waiting.cancel()
     for _ in 0..<16 { #expect(unsafe Glibc.write(gate.number, "\n", 1) == 1) }
     #expect(await waiting.value.count == 3)

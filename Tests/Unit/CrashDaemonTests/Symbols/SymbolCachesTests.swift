@@ -22,7 +22,7 @@ struct SymbolCachesTests {
     return ImageFile(buildID: "abcd", path: path, isExecutable: true, descriptor: nil)
   }
 
-  @Test("a crash waits for the caches of its frames, but no longer than the job takes")
+  @Test("a crash waits for the symbol caches of its frames only until their jobs have ended")
   func waits() async throws {
     let directory = try TestDirectory()
     let caches = try caches(directory, script: "read line; exit 65")
@@ -52,8 +52,8 @@ struct SymbolCachesTests {
     #expect(found["abcd"]?.isPartial == true)
     let text = try Data(contentsOf: URL(fileURLWithPath: said))
     #expect(String(decoding: text, as: UTF8.self) == "--at 1f0\n")
-    // The next crash gets no cache. The partial cache is only for the first crash, and the complete cache is still
-    // being made.
+    // The next crash gets no cache, because the partial cache is for the first crash only, and the complete cache is
+    // not ready.
     #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 1).isEmpty)
     let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
     #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
@@ -63,7 +63,7 @@ struct SymbolCachesTests {
     #expect(files.filter { $0.contains("cssym") } == [])
   }
 
-  @Test("caches are used for the requested addresses only, because other names were not checked")
+  @Test("a cache is used only for the addresses whose names a child process has checked")
   func covering() throws {
     let directory = try TestDirectory()
     func cache(isPartial: Bool) throws -> SymbolCache {
@@ -173,7 +173,9 @@ struct SymbolCachesTests {
     #expect(await caches.gaps(of: ["a3"], [:], for: 1_001)["a3"]?.reason.contains("CPU time") == true)
   }
 
-  @Test("F20: a user with a short CPU time debt does not wait for a user with a long debt", arguments: [false, true])
+  @Test(
+    "F20: a user that has to wait briefly for its CPU time does not wait for a user with a long wait",
+    arguments: [false, true])
   func shortDebt(isOfTables: Bool) async throws {
     let directory = try TestDirectory()
     var limits = Limits.patient
@@ -199,7 +201,7 @@ struct SymbolCachesTests {
     #expect(try String(contentsOfFile: "\(directory.path)/runs", encoding: .utf8) == "b1\n")
   }
 
-  @Test("each kind of missing symbols has its reason")
+  @Test("each kind of missing symbols has its own reason in the report")
   func gaps() async throws {
     let directory = try TestDirectory()
     let gate = "\(directory.path)/gate"
@@ -277,7 +279,7 @@ struct SymbolCachesTests {
     withExtendedLifetime(gate) {}
   }
 
-  @Test("a crash waits no longer than its limit")
+  @Test("a crash waits for symbol caches at most until its time limit")
   func gaveUp() async throws {
     let directory = try TestDirectory()
     let (gate, done) = ("\(directory.path)/gate", "\(directory.path)/done")
@@ -296,7 +298,7 @@ struct SymbolCachesTests {
     withExtendedLifetime(writer) {}
   }
 
-  @Test("a wrong file for a build id does not block the right file")
+  @Test("after a wrong file was sent for a build id, the right file is still read")
   func squatting() async throws {
     let directory = try TestDirectory()
     let ready = try directory.write([], to: "ready")
@@ -335,7 +337,8 @@ struct SymbolCachesTests {
   }
 
   @Test(
-    "a build id that is not hexadecimal never becomes a path", arguments: ["", "a", "../x", "AB", "ab/", "a b"])
+    "crashd never makes a path from a build id that is not hexadecimal",
+    arguments: ["", "a", "../x", "AB", "ab/", "a b"])
   func buildIDs(text: String) {
     #expect(!CacheName.isBuildID(text))
     #expect(CacheName.isBuildID("00ff"))

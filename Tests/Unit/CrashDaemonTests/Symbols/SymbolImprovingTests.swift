@@ -64,7 +64,7 @@ struct SymbolImprovingTests {
   }
 
   @Test(
-    "debug files installed later give the next crash its lines, also after a restart and without the image",
+    "if debug files are installed later, the next crash has lines, also after a restart and without the image",
     arguments: [false, true])
   func comes(isNew: Bool) async throws {
     let directory = try TestDirectory()
@@ -81,7 +81,7 @@ struct SymbolImprovingTests {
   }
 
   @Test(
-    "a debug file of another build, or without lines, is tried once, and the names stay",
+    "a debug file of another build, or without lines, is read once and changes nothing",
     arguments: ["other", "bare"])
   func isNone(text: String) async throws {
     let directory = try TestDirectory()

@@ -34,7 +34,7 @@ struct SymbolJobTests {
     #expect(try files(directory) == ["analyse", "image", "out.cssym"])
   }
 
-  @Test("a child that fails leaves no cache, and its first line is the reason")
+  @Test("if the child of a symbol job fails, there is no cache, and the child's first line is the reason")
   func failure() throws {
     let directory = try TestDirectory()
     let error = #expect(throws: HelperChild.Failure.self) {
@@ -44,14 +44,14 @@ struct SymbolJobTests {
     #expect(try files(directory) == ["analyse", "image"])
   }
 
-  @Test("a child that crashes is reported as such")
+  @Test("the reason of a failed symbol job states if its child process crashed")
   func crash() throws {
     let directory = try TestDirectory()
     let error = #expect(throws: HelperChild.Failure.self) { try job("kill -SEGV $$", in: directory).run() }
     #expect(error?.description == "it was ended by signal 11")
   }
 
-  @Test("a child that takes too long is killed")
+  @Test("the child process of a symbol job is killed at its time limit")
   func timeout() throws {
     let directory = try TestDirectory()
     let error = #expect(throws: HelperChild.Failure.self) {
@@ -63,7 +63,7 @@ struct SymbolJobTests {
     #expect(try files(directory) == ["analyse", "image"])
   }
 
-  @Test("a program that does not exist is an error")
+  @Test("a symbol job fails with an error if its program does not exist")
   func missing() throws {
     let directory = try TestDirectory()
     var job = try job("", in: directory)

@@ -22,7 +22,7 @@ struct AccessRuleTests {
     #expect(AccessRule().user == geteuid())
   }
 
-  @Test("no uid and no group gives full access in another pid namespace, and only crashd's user in a user namespace")
+  @Test("a peer in another pid namespace has no full access; in another user namespace only crashd's user has it")
   func namespaces() {
     var rule = AccessRule(user: 990, group: AccessRule.Group(number: 995, name: "crashd"))
     for uid in [0, 990, 54_321] as [UInt32] {
@@ -31,12 +31,12 @@ struct AccessRuleTests {
       let isOwn = uid == 990
       #expect(rule.visibility(of: peer, origin: { .otherUserNamespace }) { _ in true } == (isOwn ? .all : .user(uid)))
     }
-    // If crashd runs as root, its own user is root, which needs crashd's own user namespace.
+    // If crashd runs as root, crashd's user is root. Root has full access only in crashd's own user namespace.
     let root = AccessRule(user: 0)
     #expect(root.visibility(of: Peer(pid: 1, uid: 0), origin: { .otherUserNamespace }) { _ in false } == .user(0))
     rule.root = .all
     #expect(rule.visibility(of: Peer(pid: 1, uid: 0), origin: { .elsewhere }) { _ in false } == .all)
-    // crashd does not ask for the namespaces of a peer that has no access anyway.
+    // crashd does not query the namespaces of a peer that has no access in any case.
     let never = { () -> ClientOrigin in
       Issue.record("crashd asked for the namespaces")
       return .here
@@ -60,8 +60,8 @@ struct AccessRuleTests {
     arguments: [
       ("own", .own), ("none", .noGroup), ("crashd", .named("crashd")), ("CORP\\readers", .named("CORP\\readers")),
       ("995", .numbered(995)), ("4294967294", .numbered(4_294_967_294)),
-      // The next values are refused. They are root's group, "nogroup", the numbers outside the range of gids, and
-      // strings that are not a name.
+      // These values are refused: root's group, "nogroup", numbers outside the range of gids, and strings that are not
+      // a name.
       ("0", nil), ("00", nil), ("65534", nil), ("4294967295", nil), ("4294967296", nil), ("", nil), ("two words", nil),
       ("a:b", nil), ("a,b", nil), ("a\nb", nil), (String(repeating: "a", count: 257), nil),
     ] as [(String, AccessGroup?)])
@@ -85,7 +85,7 @@ struct AccessRuleTests {
     #expect(try AccessGroup.own.resolve(runningAs: runningAs, names: Self.names)?.number == found)
   }
 
-  @Test("a configured access group applies, whatever crashd runs as; root's group and nogroup are refused")
+  @Test("a configured access group applies for any user that crashd runs as; root's group and nogroup are refused")
   func said() throws {
     let crashd = AccessRule.Group(number: 995, name: "crashd")
     #expect(try AccessGroup.named("crashd").resolve(runningAs: 0, names: Self.names) == crashd)
@@ -100,7 +100,7 @@ struct AccessRuleTests {
     }
   }
 
-  @Test("a group name that cannot be resolved is an error")
+  @Test("an access group whose name cannot be resolved is an error")
   func noNames() {
     let names = GroupNames(
       find: { _ throws(SystemError) in throw SystemError("look", code: EIO) },
@@ -109,7 +109,7 @@ struct AccessRuleTests {
     #expect(throws: AccessGroup.Problem.self) { try AccessGroup.own.resolve(runningAs: 995, names: names) }
   }
 
-  @Test("in the system's names, root has the number 0 and no other name has it")
+  @Test("the name root resolves to the number 0, and no other name does")
   func system() throws {
     #expect(try GroupNames.system.find("root") == 0)
     #expect(try GroupNames.system.find("there-is-no-such-group") == nil)

@@ -73,7 +73,9 @@ struct AccessTests {
       seesAll: false),
   ]
 
-  @Test("the peer's user and groups, as the kernel reports them, decide which reports it sees", arguments: people)
+  @Test(
+    "which reports a client sees depends on the user and groups that the kernel reports for the client",
+    arguments: people)
   func visibility(_ someone: Someone) async throws {
     try await run { daemon in
       let client = try await daemon.client(as: someone.user)
@@ -134,7 +136,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a member removes and prunes reports of other users; a stranger cannot")
+  @Test("a member of the access group can remove and prune reports of other users; another user cannot")
   func removal() async throws {
     try await run { daemon in
       let stranger = try await daemon.client(as: Self.stranger)
@@ -150,7 +152,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a member reads, resolves and reanalyzes reports of other users; a stranger cannot")
+  @Test("a member of the access group can read, resolve and reanalyze reports of other users; another user cannot")
   func reports() async throws {
     try await run { daemon in
       let stranger = try await daemon.client(as: Self.stranger)
@@ -162,7 +164,7 @@ struct AccessTests {
       }
       #expect(try await member.call("\(Self.own).Get", id).object("report").string("id") == "aa")
       for method in ["Reanalyse", "Explain"] {
-        // The access check passes. The call then fails, because this report has no raw record.
+        // The access check passes, and the call then fails only because this report has no raw record.
         try await member.send("\(Self.own).\(method)", id)
         #expect(try await member.reply().string("error") == "\(Self.own).NotReanalysable")
       }
@@ -174,7 +176,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a member sets policies and guard modes of other users' programs; a stranger does not see these programs")
+  @Test("an access group member can set policies and guard modes of all programs; others do not see these programs")
   func services() async throws {
     try await run { daemon in
       let process = try await daemon.attach(as: TestUser(uid: Self.owner, gid: Self.owner))
@@ -198,7 +200,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a member manages subscribers of other users by uid, and without a uid its own")
+  @Test("a member of the access group manages subscribers of other users by uid, and its own without a uid")
   func subscribers() async throws {
     try await run { daemon in
       let cursor = try daemon.store.enter(subscriber: "mail", uid: Self.owner, at: "2026-01-01T00:00:00Z")
@@ -224,7 +226,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a member subscribes to all users' crashes; a stranger only to its own")
+  @Test("a member of the access group can subscribe to all users' crashes; another user only to its own")
   func following() async throws {
     try await run { daemon in
       let start: [String: JSONValue] = ["cursor": .string("\(daemon.store.epoch)-0")]

@@ -58,7 +58,7 @@ struct FollowIncidentsTests {
     try await client.reply().object("parameters").array("incidents").map { $0["id"]?.string }
   }
 
-  @Test("a stream has new incidents, and earlier incidents only with since or after a cursor")
+  @Test("a stream sends new incidents, and earlier incidents only if the call has since or a cursor")
   func begin() async throws {
     try await TestDaemon.run { daemon in
       try daemon.store.put(incidents: [Self.incident("a")])
@@ -89,7 +89,7 @@ struct FollowIncidentsTests {
     }
   }
 
-  @Test("incidents evicted before they were read are counted, even if none is left; incidents that were read are not")
+  @Test("incidents that were evicted before they were read are counted as lost, even if no incident is left")
   func lost() async throws {
     try await TestDaemon.run { daemon in
       let (_, cursor) = try await Self.follow(daemon)
@@ -111,7 +111,7 @@ struct FollowIncidentsTests {
     }
   }
 
-  @Test("an incident wakes followers that may see it, and no other user's followers")
+  @Test("an incident wakes only streams of users that may see the incident")
   func wakes() async throws {
     let hub = EventHub()
     let all = [Visibility.all, .user(7), .user(8)]

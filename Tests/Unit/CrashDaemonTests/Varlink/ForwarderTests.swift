@@ -18,7 +18,7 @@ private struct TestCollector: Sendable {
 
   init(path: String) throws { listener = try UnixSocket.listen(path: path, kind: .stream) }
 
-  /// Blocks until the next connection, with a timeout that only a failing test reaches.
+  /// Waits for the next connection, with a timeout that only a failing test reaches.
   func accept() async throws -> Connection {
     let listener = listener
     return try await onThread {
@@ -119,7 +119,7 @@ struct ForwarderTests {
     daemon.hub.notify()
   }
 
-  @Test("a collector that connects late and crashes twice gets every event, in order")
+  @Test("a collector that starts late and disconnects twice gets every event, in order")
   func dies() async throws {
     try await collecting({ daemon, path in
       let ids = (0..<60).map { "aa\(100 + $0)" }
@@ -151,7 +151,7 @@ struct ForwarderTests {
     }) { $0.acknowledges = true }
   }
 
-  @Test("unreadable events, first or among others, are counted as lost, and the readable ones are forwarded")
+  @Test("unreadable events at any position are counted as lost, and the readable events are forwarded")
   func unreadable() async throws {
     try await collecting({ daemon, path in
       for id in ["aa", "bb", "cc", "dd", "ee"] { _ = try daemon.store.put(.sample(id: id), raw: []) }
@@ -170,7 +170,7 @@ struct ForwarderTests {
 
   /// Stores reports with more bytes than a socket buffer holds.
   ///
-  /// crashd therefore has to wait for the collector.
+  /// crashd therefore has to wait until the collector reads.
   private func putLarge(_ ids: [String], in daemon: TestDaemon) throws {
     for id in ids { _ = try daemon.store.put(.sample(id: id, bytes: 100_000), raw: []) }
     daemon.hub.notify()
@@ -190,7 +190,7 @@ struct ForwarderTests {
         let ids = (0..<4).map { "aa\($0)" }
         try putLarge(ids, in: daemon)
         let deaf = try await collector.accept()
-        // In the meantime crashes are stored and sent to other subscribers.
+        // While this collector does not read, crashes are stored and sent to other subscribers.
         let client = try await daemon.client()
         try await client.send(
           "io.crashshield.Crashd.Subscribe", ["cursor": .string("\(daemon.store.epoch)-0")], more: true)
@@ -217,7 +217,7 @@ struct ForwarderTests {
   }
 
   @Test(
-    "acknowledgements during a page count even if the connection ends before the page"
+    "acknowledgements are used even if the connection ends before the end of the page"
   )
   func slow() async throws {
     try await collecting(
@@ -255,7 +255,7 @@ struct ForwarderTests {
     })
   }
 
-  @Test("without acknowledgements, events that the socket has taken are not sent again")
+  @Test("if a collector is set to acknowledge nothing, events that were written to the socket are not sent again")
   func plain() async throws {
     try await collecting({ daemon, path in
       let collector = try TestCollector(path: path)
@@ -284,7 +284,7 @@ struct ForwarderTests {
       try first.send("{\"parameters\":{}}\0")
       _ = try await first.message(until: 0)
       try first.send("{\"error\":\"com.example.Full\"}\0")
-      // The reply was an error. crashd therefore sends the event again.
+      // The first reply was an error, so crashd sends the event again.
       let second = try await collector.accept()
       #expect(try await second.message(until: 0)?.object("parameters").string("id") == "bb")
       try second.send("{\"parameters\":{}}\0")
@@ -296,7 +296,7 @@ struct ForwarderTests {
   }
 
   @Test(
-    "a collector's messages are validated",
+    "malformed messages of a collector end its connection",
     arguments: [
       "{\"ack\":\"0123456789abcdef-1\"}\n", "hello\n", "{}\n", "{\"ack\":1}\n", "[[[[\n", "\u{0}\n",
     ])

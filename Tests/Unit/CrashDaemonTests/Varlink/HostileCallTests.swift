@@ -80,7 +80,7 @@ struct HostileCallTests {
           more: true))
   }
 
-  @Test("F3: a user whose calls cost too much CPU time waits for the same time, and other users do not")
+  @Test("F3: a user whose calls cost more than its share of CPU time has to wait, and other users do not")
   func accounts() {
     let users = UserAccounts(ranges: "/nowhere", users: "/nowhere")
     let cpu = CPUAccounts(CPUAccounts.Allowance(burst_ms: 1_000, share_percent: 25), users: users)

@@ -51,8 +51,8 @@ struct InterfaceFileTests {
         #expect(shape.isOptional, "\(place)")
         expect(kind, shape.kind, of: place)
       } else {
-        // Only a reply field may be optional in the type alone. A client must accept a reply of an older crashd that
-        // does not send the field.
+        // A reply field may be optional in the Swift type but not in the interface file, because a client must accept
+        // replies of an older crashd without the field.
         #expect(!shape.isOptional || isReply, "\(place)")
         expect(field.kind, shape.kind, of: place)
       }

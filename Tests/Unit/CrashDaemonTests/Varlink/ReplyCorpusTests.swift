@@ -93,7 +93,7 @@ struct ReplyCorpusTests {
     return lines
   }
 
-  /// Records the replies of Subscribe from the first event on, after other calls have removed events.
+  /// Records the replies of Subscribe for a stream from the first event on, after other calls have removed events.
   private static func missed(_ daemon: TestDaemon, _ mask: ReplyMask) async throws -> [String] {
     var lines: [String] = []
     for expired in ["", #", "expired": true"#] {

@@ -11,7 +11,7 @@ import Testing
 struct SubscribeTests {
   private static let method = "io.crashshield.Crashd.Subscribe"
 
-  @Test("a subscriber gets each event exactly once, however many are stored while it reads")
+  @Test("a subscriber gets each event exactly once, even if events are stored while it reads")
   func noGap() async throws {
     try await TestDaemon.run { daemon in
       let ids = (0..<200).map { "aa\($0 + 1_000)" }
@@ -76,8 +76,7 @@ struct SubscribeTests {
   @Test("a subscriber that does not read is disconnected, and the other subscribers get every event")
   func slowReader() async throws {
     var limits = Limits()
-    // This time limit applies to both subscribers. It is long enough for the subscriber that reads, even on a slow
-    // machine.
+    // This time limit applies to both subscribers, and is long enough for the one that reads, even on a slow machine.
     limits.write_ms = 20_000
     try await TestDaemon.run(limits: limits) { daemon in
       let start = JSONValue.string("\(daemon.store.epoch)-0")
@@ -106,8 +105,8 @@ struct SubscribeTests {
       for id in ids { _ = try daemon.store.put(.sample(id: id), raw: []) }
       daemon.hub.notify()
     }
-    // A daemon is deallocated after its last use, and then releases the locks of its directory. The next daemon can
-    // therefore use this directory.
+    // This daemon is deallocated after its last use, and releases the locks of its directory, so that the next daemon
+    // can use the directory.
     try await TestDaemon(directory).run { daemon in
       try put(daemon, ["aa"])
       let client = try await daemon.client()
@@ -141,7 +140,7 @@ struct SubscribeTests {
   }
 
   @Test(
-    "malformed names and cursors are typed errors",
+    "Subscribe refuses malformed names and cursors with typed errors",
     arguments: [
       ("", nil, "org.varlink.service.InvalidParameter"), ("a b", nil, "org.varlink.service.InvalidParameter"),
       (String(repeating: "a", count: 65), nil, "org.varlink.service.InvalidParameter"),
@@ -192,7 +191,7 @@ struct SubscribeTests {
     }
   }
 
-  @Test("a user's number of named subscribers is limited")
+  @Test("the number of named subscribers of each user is limited")
   func tooManyNames() async throws {
     try await TestDaemon.run { daemon in
       for index in 0..<ReportStore.subscriberLimit {
@@ -257,7 +256,7 @@ struct SubscribeTests {
     }
   }
 
-  @Test("Get and Subscribe pass on stored reports with keys that this version does not know")
+  @Test("Get and Subscribe send stored reports unchanged, including keys of other versions")
   func passedOn() async throws {
     try await TestDaemon.run { daemon in
       let start = try daemon.store.newestCursor()

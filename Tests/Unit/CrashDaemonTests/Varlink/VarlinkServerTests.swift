@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The Varlink socket")
 struct VarlinkServerTests {
-  @Test("the service names itself and describes its interfaces")
+  @Test("GetInfo returns the service's name, and GetInterfaceDescription the text of each interface")
   func introspection() async throws {
     try await TestDaemon.run { daemon in
       let client = try await daemon.client()
@@ -95,7 +95,7 @@ struct VarlinkServerTests {
     }
   }
 
-  @Test("deeply nested JSON ends only its own connection")
+  @Test("deeply nested JSON ends only the connection on which it arrived")
   func nesting() async throws {
     try await TestDaemon.run { daemon in
       let client = try await daemon.client()
@@ -105,7 +105,7 @@ struct VarlinkServerTests {
     }
   }
 
-  @Test("a message above the limit ends its connection")
+  @Test("a message above the size limit ends the connection of its client")
   func tooLong() async throws {
     var limits = Limits()
     limits.messageBytes = 1_000
@@ -129,7 +129,7 @@ struct VarlinkServerTests {
     }
   }
 
-  @Test("a process that never attached is reported as finished and not attached")
+  @Test("AwaitProcess reports a process that never attached as finished and not attached")
   func unknownProcess() async throws {
     try await TestDaemon.run { daemon in
       let progress = try await daemon.client().call("io.crashshield.Crashd.AwaitProcess", ["pid": .int(1)])
@@ -137,7 +137,7 @@ struct VarlinkServerTests {
     }
   }
 
-  @Test("the raw record is returned with a report if it is requested")
+  @Test("Get returns the raw record with a report if the call requests the record")
   func raw() async throws {
     try await TestDaemon.run { daemon in
       _ = try daemon.store.put(.sample(id: "ab"), raw: Array("raw".utf8))
@@ -147,7 +147,7 @@ struct VarlinkServerTests {
     }
   }
 
-  @Test("connections above the total limit are refused with an error that states this")
+  @Test("a connection above the total limit is refused with an error that states the limit")
   func connectionLimit() async throws {
     var limits = Limits()
     limits.connections = 2

@@ -4,10 +4,10 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Tests how many objects the quarantine holds, and what it detects when it evicts them.
+/// Tests how many objects the quarantine holds, and which errors it detects when it evicts objects.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct BoundTests {
-  @Test("absorb: the quarantine holds at most its limit, a fifth more, and 1,024 objects with pending deinits")
+  @Test("absorb: the quarantine holds at most 1.2 times its limit, and 1,024 objects with pending deinits")
   func waiting() async {
     await #expect(processExitsWith: .exitCode(right)) {
       unsafe Blocking.releaser = pthread_self()
@@ -47,7 +47,7 @@ struct BoundTests {
     }
   }
 
-  @Test("absorb: each deinit runs exactly once, however many objects are freed")
+  @Test("absorb: each deinit runs exactly once, even if more objects are freed than the quarantine holds")
   func deferredDeinits() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb, limit: 10)
@@ -64,7 +64,7 @@ struct BoundTests {
     }
   }
 
-  @Test("a full budget admits an object only in place of an older object, and a budget of 0 admits no object")
+  @Test("when the budget is used up, a new object evicts an older one; a budget of 0 admits no object")
   func budget() async {
     await #expect(processExitsWith: .exitCode(right)) {
       Shield.setDanglingBudget(bytes: 10 * 128)
@@ -85,7 +85,7 @@ struct BoundTests {
     }
   }
 
-  @Test("the quarantine charges the objects' real sizes, with tail allocations", arguments: [1, 2])
+  @Test("the quarantine charges each object's real size, including tail-allocated elements", arguments: [1, 2])
   func sizes(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       Shield.setDanglingBudget(bytes: 64 << 20)
@@ -103,8 +103,8 @@ struct BoundTests {
       passes(4)
       Shield.drainQuarantine()
       check(Shield.danglingBytes == 0)
-      // The objects of the first call are larger than the unit in which sizes are charged. The objects of the second
-      // call are smaller than this unit.
+      // Sizes are charged in units. The objects of the first call are larger than a unit, and those of the second call
+      // are smaller.
       passes(50_000)
       check(Shield.danglingBytes > 50 * 400_000 && Shield.danglingBytes < 60 * 420_000)
       passes(4)
@@ -113,7 +113,7 @@ struct BoundTests {
     }
   }
 
-  @Test("a change of policy with objects in quarantine omits no deinit and reports no false incident")
+  @Test("a policy change while objects are in quarantine omits no deinit and reports no false incident")
   func policies() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let policies: [DanglingPolicy] = [.absorb, .zero, .diagnose, .absorb, .diagnose, .zero, .absorb]
@@ -133,7 +133,9 @@ struct BoundTests {
     }
   }
 
-  @Test("an evicted object with more retains than releases is detected without harm", arguments: [0, 1, 2])
+  @Test(
+    "if an object in quarantine was retained more often than released, its eviction records an incident",
+    arguments: [0, 1, 2])
   func drift(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
@@ -164,7 +166,7 @@ struct BoundTests {
       _ = unsafe dangling { Session() }
       drop()
       check(Shield.danglingStatistics(of: Session.self)?.evicted == 1 && Shield.danglingIncidents().isEmpty)
-      // The second retained object is still retained when the quarantine has to evict it.
+      // This object is still retained when the quarantine should evict it.
       let other = unsafe dangling { Session() }
       drop()
       _ = unsafe other.retain()
@@ -207,13 +209,14 @@ struct BoundTests {
     }
   }
 
-  @Test("a record never shows the release stack of another object of its slot")
+  @Test("a record never shows the release stack of an object that used the same slot earlier")
   func slotReuse() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .zero, limit: 1)
       var expected: [[UInt]] = [[], [], []]
       for round in 0..<3000 {
-        // Each of the three ways to release an object has its own stack, and all objects use the same slot.
+        // The objects are released in three ways, each with its own stack. All objects use the same slot, because the
+        // limit is 1.
         let pointer = unsafe dropped(inWay: round % 3)
         guard case .quarantined(let record) = unsafe Shield.liveness(of: pointer) else { Glibc.exit(1) }
         if round < 3 { expected[round] = record.release.frames }

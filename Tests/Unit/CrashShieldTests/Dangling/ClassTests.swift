@@ -7,7 +7,8 @@ import Testing
 /// Tests which classes are protected, and the behavior of unusual objects.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct ClassTests {
-  @Test("a generic class, a nested class, a subclass and an actor are protected by metatype, and no other class is")
+  @Test(
+    "protect() with a metatype protects a generic class, a nested class, a subclass or an actor, and no other class")
   func kinds() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Box<String>.self, Outer.Nested.self, Guest.self, Counter.self, policy: .absorb)
@@ -30,7 +31,7 @@ struct ClassTests {
     }
   }
 
-  @Test("a class is protected by its full name, even if nested; a generic class gets its own error")
+  @Test("a class can be protected by its full name, even if it is nested; for a generic class there is a special error")
   func byName() async {
     await #expect(processExitsWith: .exitCode(right)) {
       check(try Shield.protect(.named("CrashShieldTests.Session")).protected == ["CrashShieldTests.Session"])
@@ -91,7 +92,7 @@ struct ClassTests {
         drop()
         check(deinitCount() == 2 * round - 2)
         check(Shield.unprotect(Session.self) && !Shield.unprotect(Session.self))
-        // No call drains the quarantine. The reaper evicts the object.
+        // The test does not drain the quarantine, because the reaper thread must evict the object.
         while deinitCount() < 2 * round - 1 { usleep(1000) }
         check(deinitCount() == 2 * round - 1)
         _ = unsafe dangling { Session() }

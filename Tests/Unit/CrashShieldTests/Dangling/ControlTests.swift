@@ -11,7 +11,7 @@ import Testing
 struct ControlTests {
   private static let session = "CrashShieldTests.Session"
 
-  @Test("settings that follow the attach reply apply before the program is notified that it is attached")
+  @Test("settings that crashd sends after the attach reply apply before the program receives the status `attached`")
   func first() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -32,7 +32,7 @@ struct ControlTests {
     }
   }
 
-  @Test("a later round of settings removes all classes that it does not contain, even if the round is empty")
+  @Test("a new round of settings from crashd replaces the previous round, even if the new round has no class")
   func rounds() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -45,7 +45,7 @@ struct ControlTests {
       check(daemon.answers(2) == [.done(1), .done(1)])
       check(Shield.danglingStatistics(of: Session.self)?.isProtected == false)
       check(Shield.danglingStatistics(of: Guest.self)?.isProtected == true)
-      // The process attaches again without a call of the program.
+      // After a hang-up, the shield attaches again by itself. The new crashd sends no settings.
       daemon.hangUp()
       daemon.attach(nil, [])
       attached.wait()
@@ -54,7 +54,7 @@ struct ControlTests {
     }
   }
 
-  @Test("the program's setting takes precedence over crashd's finding, and an override takes precedence over both")
+  @Test("the program's setting takes precedence over crashd's decision, and an override takes precedence over both")
   func precedence() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Session.self, policy: .absorb, limit: 5)
@@ -82,7 +82,7 @@ struct ControlTests {
       check(Shield.danglingStatistics(of: Session.self)?.limit == 60)
       check(Shield.danglingStatistics(of: Outer.Nested.self)?.isProtected != true)
 
-      // Neither an override nor a finding remains. The program's last setting therefore applies.
+      // The program's last setting applies, because neither an override nor a decision of crashd remains.
       daemon.send(.sweep(round: 3))
       check(daemon.answers(1) == [.done(2)])
       check(Shield.danglingStatistics(of: Session.self)?.limit == 4)
@@ -98,7 +98,7 @@ struct ControlTests {
     }
   }
 
-  @Test("an override of guard modes takes precedence until it ends; then the program's last mode applies again")
+  @Test("an override of a guard mode takes precedence until the override ends; then the program's last mode applies")
   func guards() async {
     await #expect(processExitsWith: .exitCode(right)) {
       Shield.setMode(.observe, for: .index)
@@ -116,7 +116,7 @@ struct ControlTests {
       Shield.setImplicitMode(.off, for: .range)
       check(Shield.mode(for: .index) == .absorb && Shield.implicitMode(for: .range) == .absorb)
 
-      // This round sets no mode for the kinds of guards in the earlier round, and sets a mode for another kind.
+      // This round sets no mode for the guard kinds of the earlier round, but a mode for another kind.
       daemon.send(.guards([9: 2], round: 2))
       check(daemon.answers(1) == [.done(1)])
       check(Shield.mode(for: .cast) == .observe)
@@ -152,7 +152,7 @@ struct ControlTests {
     }
   }
 
-  @Test("unknown and generic classes, later versions and unknown kinds each get their own answer")
+  @Test("for unknown classes, generic classes, later versions and unknown kinds, the shield sends different answers")
   func unknown() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()

@@ -37,7 +37,7 @@ final class ControllingDaemon {
       do { try Shield.startOrThrow(configuration) } catch { check(false) }
     }
     connection = accept(listener, nil, nil)
-    // The test does not receive the descriptors that come with the hello. The kernel therefore closes them.
+    // The call has no buffer for the descriptors that come with the hello, so the kernel closes them.
     check(receive().count == MemoryLayout<cs_attach_hello>.size)
     var reply = cs_attach_reply()
     reply.magic = 0x0048_4354_5441_5343
@@ -85,7 +85,7 @@ final class ControllingDaemon {
   }
 }
 
-/// The bytes of a message, and whether they contain the number that an answer must repeat.
+/// A control message: its bytes, and whether they include the message number that an answer repeats.
 struct ControlMessage {
   var bytes: [UInt8]
   var hasNumber = true

@@ -25,7 +25,7 @@ struct EmptyValueTests {
         check(fields.choice == .none)
       }
       Shield.drainQuarantine()
-      // No incident was recorded, because no code wrote to the object.
+      // There is no incident, because the code only read fields directly, which the quarantine cannot detect.
       check(Shield.danglingIncidents().isEmpty)
       Glibc.exit(right)
     }

@@ -8,7 +8,7 @@ import Testing
 /// Tests call stacks that are unwound by frame pointers.
 @Suite
 struct FrameTests {
-  @Test("frames that a sanitizer poisons are read, on the first read and from the cache")
+  @Test("frames that a sanitizer has poisoned are unwound, the first time and from the cached stack")
   func red() async {
     await #expect(processExitsWith: .exitCode(right)) {
       // The shield is active, and threads therefore cache their stacks.
@@ -33,17 +33,17 @@ struct FrameTests {
     let hidden = unsafe cs_test_tail_call(&stack, &whole)
     let frames = Self.frames(of: &stack)
     let named = Self.frames(of: &whole)
-    // The function has run, but no return address on the stack points into it.
+    // No return address on the stack points into the function, because it ended in a tail call.
     #expect(frames.count > 3 && !frames.contains { $0 >= hidden && $0 < hidden + 16 })
     #expect(named.filter { $0 == hidden + 1 }.count == 1)
-    // The added frame is the function with the tail call. It is between the frame of the called function and the frame
-    // of the caller.
+    // The shield adds a frame for the function with the tail call, between the frame of the called function and the
+    // frame of the caller.
     let place = named.firstIndex(of: hidden + 1) ?? 0
     #expect(place > 0 && Array(named[..<place]) == Array(frames[..<place]))
     #expect(named.dropFirst(place + 1).first == frames[place])
   }
 
-  @Test("S8: a recorded stack continues with its awaiting async functions, on the first read and from the cache")
+  @Test("S8: a recorded stack continues with its awaiting async functions, the first time and from the cached stack")
   func asyncCallers() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let handle = ShieldHandle(Session())

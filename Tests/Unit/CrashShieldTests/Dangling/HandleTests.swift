@@ -47,7 +47,7 @@ struct HandleTests {
   }
 
   @Test(
-    "Shield.liveness gives live, quarantined, freed or unknown, and dereferences no address",
+    "Shield.liveness returns live, quarantined, freed or unknown, and does not crash at any address",
     .enabled(if: Shield.danglingUnavailableReason == nil))
   func liveness() async {
     await #expect(processExitsWith: .exitCode(right)) {
@@ -77,7 +77,7 @@ struct HandleTests {
   }
 
   @Test(
-    "under a seccomp profile that refuses process_vm_readv, the quarantine is off, and says so",
+    "under a seccomp profile that refuses process_vm_readv, the quarantine is off and states the reason",
     .enabled(if: Shield.danglingUnavailableReason == nil))
   func refused() async {
     await #expect(processExitsWith: .exitCode(right)) {

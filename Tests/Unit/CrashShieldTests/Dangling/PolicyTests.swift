@@ -3,7 +3,7 @@ import CrashShieldGuards
 import Glibc
 import Testing
 
-/// Tests the policies.
+/// Tests the policies of the quarantine: absorb, zero and diagnose.
 ///
 /// Each test uses freed objects and therefore runs in its own process.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))

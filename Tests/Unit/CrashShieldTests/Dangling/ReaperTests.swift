@@ -17,7 +17,8 @@ struct ReaperTests {
         check(cs_test_forbid_wakes())
         for _ in 100..<count { Self.releaseOne() }
       }
-      // The reaper finds waiting objects without being woken. Twelve objects stay in slots, and all others are evicted.
+      // The reaper finds waiting objects when it wakes by its own timer. Twelve objects stay in slots, and all others
+      // are evicted.
       while deinitCount() < count - 12 { usleep(1000) }
       Shield.drainQuarantine()
       check(deinitCount() == count)

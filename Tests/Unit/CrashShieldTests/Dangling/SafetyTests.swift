@@ -5,7 +5,7 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Tests that the quarantine keeps a correct program correct, and makes an incorrect program no worse.
+/// Tests that the quarantine does not break a correct program, and does not add faults to an incorrect one.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct SafetyTests {
   @Test("a timer with an unowned reference, canceled in deinit, never finds a freed object", arguments: 0...3)
@@ -43,8 +43,8 @@ struct SafetyTests {
           guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return }
           unsafe Unmanaged<Session>.fromOpaque(pointer).release()
         }
-        // It is random which of the two releases was the last one. There is one release more than there were
-        // references.
+        // Either thread may have made the last release. This third release is also an over-release, because there was
+        // only one reference.
         unsafe reference.release()
       }
       Shield.drainQuarantine()
@@ -156,8 +156,8 @@ struct SafetyTests {
           isDone.store(true, ordering: .sequentiallyConsistent)
           return
         }
-        // The block looks almost like a class. Shield.liveness would accept it as a class and read its name if all of
-        // its words were valid.
+        // The block is a copy of class metadata in which one word is invalid. If all words were valid, Shield.liveness
+        // would accept the block as a class and read its name.
         let almost = UnsafeMutableRawPointer.allocate(byteCount: 80, alignment: 16)
         let metadata = unsafe object.load(as: UnsafeRawPointer.self)
         unsafe almost.copyMemory(from: metadata - 16, byteCount: 80)

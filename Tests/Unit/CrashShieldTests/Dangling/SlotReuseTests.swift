@@ -7,8 +7,8 @@ import Testing
 /// Tests that a record shows its own object's stacks, although its slot and its memory are used for one object after
 /// the other.
 ///
-/// An object is released, and used, in one of four ways. Its address and the thread determine which of the four ways is
-/// used. A record contains the address and the thread. The test can therefore check the record's stacks.
+/// An object is released, and used, in one of four ways. The object's address and the thread determine which of the
+/// four ways is used. A record contains the address and the thread. The test can therefore check the record's stacks.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct SlotReuseTests {
   @Test("quarantine slots that eight threads reuse never show a stack of another object", arguments: [0, 1, 2])
@@ -17,14 +17,15 @@ struct SlotReuseTests {
       try Shield.protect(Item.self, policy: DanglingPolicy.allCases[number], limit: 20)
       let marks = Marks.learn()
       let seen = Atomic<Int>(0)
-      // A use excludes concurrent releases on other threads, because they could evict the object during the use.
+      // A thread that uses an object holds the gate alone, because concurrent releases on other threads could evict the
+      // object.
       let gate = Gate()
       onThreads(8) { _ in
         for round in 0..<2000 {
           let isUsed = round % 16 == 0
           gate.enter(alone: isUsed)
           let address = Item.makeAndFree()
-          // If the quarantine had no room for the object, it is already deallocated.
+          // The object is used only if it is in quarantine, because otherwise it is already deallocated.
           if isUsed, let object = unsafe UnsafeMutableRawPointer(bitPattern: address),
             case .quarantined = unsafe Shield.liveness(of: object)
           {
@@ -46,7 +47,7 @@ struct SlotReuseTests {
       let incidents = Shield.danglingIncidents().filter { !marks.learned.contains($0.use.frames) }
       check(seen.load(ordering: .relaxed) > 1000 && incidents.count >= 4)
       for incident in incidents {
-        // Only objects in quarantine were used, each by a method call.
+        // Each use was a method call on an object in quarantine.
         guard let object = incident.object, incident.kind == .call else { Glibc.exit(2) }
         check(incident.className.hasSuffix("Item") && incident.record != nil && incident.age != nil)
         check(marks.uses.fit(incident.use, address: object))
@@ -62,9 +63,9 @@ private func way(_ address: UInt, thread: Int) -> Int {
   Int(((address / 16 &+ UInt(thread)) &* 0x9E37_79B9_7F4A_7C15) >> 62)
 }
 
-/// The return addresses that occur only in the stacks of one of the four ways.
+/// The return addresses by which a stack shows its way, for releases and for uses.
 private struct Marks {
-  /// The return addresses of each way.
+  /// For each of the four ways, the return addresses that occur only in its stacks.
   struct Ways {
     var own: [Set<UInt>]
 
@@ -75,7 +76,7 @@ private struct Marks {
       check(own.allSatisfy { !$0.isEmpty })
     }
 
-    /// Whether the stack is that of the way for this thread and address, and has at least nine frames.
+    /// Whether the stack belongs to the way that this thread and address determine, and has at least nine frames.
     func fit(_ stack: DanglingIncident.Stack, address: UInt) -> Bool {
       guard let thread = stack.thread, stack.frames.count > 8 else { return false }
       let expected = way(address, thread: thread)

@@ -57,7 +57,7 @@ struct BreadcrumbLogHandlerTests {
     #expect(trail.texts == ["info shop: x", "info shop: x request-id=2"])
   }
 
-  @Test("a breadcrumb has an error's type, but not its text")
+  @Test("the breadcrumb of a logged error has the error's type, but not its text")
   func error() {
     struct PaymentFailed: Error { var card = "4111 1111" }
     let trail = Trail()
@@ -92,7 +92,7 @@ struct IncidentLogTests {
   }
 
   @Test(
-    "the log level of a connection change rises with the need for action",
+    "an attach is logged at level info, an unreachable crashd at notice, and a refusal at warning",
     arguments: [
       (Shield.Connection.attached, "info"), (.unreachable("no such file"), "notice"),
       (.refused("too many rings"), "warning"),
@@ -118,7 +118,7 @@ struct IncidentLogTests {
     #expect(trail.texts.first?.hasSuffix("name contains a NUL") == true)
   }
 
-  @Test("a second start is logged as a warning that does not say that crashes are lost")
+  @Test("the warning about a second start does not state that crashes are lost")
   func secondStart() {
     let trail = Trail()
     var status = Shield.status

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The shield in swift-service-lifecycle")
 struct LifecycleTests {
-  @Test("crash reports include the start of a shutdown")
+  @Test("the phase for crash reports changes from 'running' to 'shutting down' at a graceful shutdown")
   func phases() async throws {
     let (phases, said) = AsyncStream.makeStream(of: String.self)
     try await testGracefulShutdown { trigger in
@@ -66,7 +66,7 @@ struct LifecycleTests {
       drain: QuarantineDrain { events.add("drained") }, note: ShutdownNote { events.add($0) }, logger: logger)
   }
 
-  @Test("at a shutdown the phase changes first, then services end, the quarantine drains, and metrics end")
+  @Test("at a shutdown the phase changes, then the services end, then the quarantine drains, then metrics end")
   func order() async throws {
     let events = Events()
     let server = ClosureService {

@@ -13,7 +13,7 @@ struct ShieldMetricsTests {
   private static let index = ShieldReading.Key(label: "guard_incidents", dimensions: ["kind": "index"])
   private static let bytes = ShieldReading.Key(label: "quarantine_bytes")
 
-  @Test("a metrics update reports the increase since the previous update")
+  @Test("a metrics update reports the increase of each counter since the previous update")
   func difference() throws {
     let backend = TestMetrics()
     let reading = Mutex(ShieldReading(counts: [Self.index: 3]))
@@ -26,7 +26,7 @@ struct ShieldMetricsTests {
     #expect(counter.values == [3, 2])
   }
 
-  @Test("a gauge is reported at each update")
+  @Test("the value of a gauge is reported at each metrics update")
   func level() throws {
     let backend = TestMetrics()
     let reading = Mutex(ShieldReading(levels: [Self.bytes: 4096]))
@@ -92,7 +92,7 @@ struct ShieldMetricsTests {
     #expect(backend.counterTotal(label: "guard_incidents", dimensions: [("kind", "index")]) == 2)
   }
 
-  @Test("the metrics equal the counts of the process")
+  @Test("the metrics in swift-metrics equal the counts of the process")
   func ofTheProcess() async {
     await #expect(processExitsWith: .success) {
       let backend = TestMetrics()
@@ -107,5 +107,5 @@ struct ShieldMetricsTests {
   }
 }
 
-/// In a function that is not async, `Shield.isolated` takes synchronous work.
+/// This function is not async, so that Swift selects the synchronous overload of `Shield.isolated`.
 private func updateInIsolatedWork(_ metrics: ShieldMetrics) throws { try Shield.isolated { metrics.update() } }

@@ -4,7 +4,7 @@ import CrashShieldFoundation
 import Foundation
 
 extension GuardCase {
-  /// Cases of guards for background work whose result is available at once.
+  /// Cases of guards for background work, if the result is available immediately after the call.
   ///
   /// Without a guard, most of these faults do not trap. The resulting value is the same in every mode unless a case
   /// states otherwise.

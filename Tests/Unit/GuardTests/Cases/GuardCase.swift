@@ -12,7 +12,7 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
   ///
   /// The value is nil if the process continues.
   var signal: Int32?
-  /// Whether `off` and `observe` perform the faulting operation.
+  /// Whether the guard performs the faulting operation in the modes `off` and `observe`.
   ///
   /// The value is false if the guard cannot perform the operation.
   var isPerformed: Bool
@@ -32,7 +32,7 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { name }
 
-  /// How the process must end.
+  /// How the process must end without the guard, and in the modes `off` and `observe`.
   ///
   /// If Foundation reads past the attributes of a string, the memory behind the attributes determines whether the
   /// process ends by a memory fault or by a trap. A sanitizer may have filled this memory.

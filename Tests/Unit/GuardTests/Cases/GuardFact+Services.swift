@@ -63,7 +63,7 @@ extension GuardFact {
         }
       }
       for await _ in inside {}
-      // The attempt to enter the gate that is already entered is the recorded fault.
+      // The task is inside of the gate, so this attempt to enter is the fault that is recorded.
       guard !isOpen(gate) else { return false }
       task.cancel()
       _ = await task.result

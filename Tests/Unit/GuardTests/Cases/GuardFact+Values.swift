@@ -94,7 +94,7 @@ private struct Box {
   var count = 0
 }
 
-/// The sums, differences and products of all 8-bit numbers, next to the results in a wider type.
+/// Compares guarded sums, differences and products of all pairs of 8-bit numbers with the results in a wider type.
 private enum Pairs {
   private static func each(_ body: (Int8, Int8) -> Bool) -> Bool {
     for a in Int8.min...Int8.max {

@@ -17,7 +17,7 @@ struct GuardScene: Sendable {
   ///
   /// The value is nil if these modes end the process.
   var reason: String?
-  /// Other tests of the guard.
+  /// The names of other tests of the guard, for the table.
   ///
   /// The array is empty if there are no other tests.
   var tests: String
@@ -152,7 +152,7 @@ private func onThread(_ body: @escaping @Sendable () -> Void) async {
   }
 }
 
-/// Runs a timer of a deallocated target.
+/// Runs a timer whose target is deallocated.
 ///
 /// A second timer on the same queue ticks until the fault is recorded. With `off` no fault is recorded, and the second
 /// timer ticks 20 times.

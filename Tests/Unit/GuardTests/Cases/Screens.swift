@@ -11,7 +11,7 @@ final class Screen: Sendable, CustomStringConvertible {
 final class ManualDriver: TransitionDriver {
   private(set) var begun: [Transition<Screen>] = []
   private var finishers: [@MainActor (TransitionEnd) -> Void] = []
-  /// Is called when a transition starts, like the code of a screen that loads.
+  /// A closure that is called when a transition starts, as the loading code of a screen would be.
   var onBegin: ((Transition<Screen>) -> Void)?
   /// The number of running transitions.
   private(set) var running = 0

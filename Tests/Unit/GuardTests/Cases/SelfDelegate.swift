@@ -1,5 +1,5 @@
-// A queue that could be its own delegate, for rule T22. Its methods are public because the protocol belongs to another
-// module.
+// A conformance by which a transition queue could be its own delegate, for rule T22. The methods are public, because
+// the protocol belongs to another module.
 public import CrashShieldGuards
 
 /// How often the queue has notified itself of its own transitions.

@@ -12,7 +12,7 @@ enum CastsHost {
     var error: String
 
     var lines: [Substring] { output.split(separator: "\n") }
-    /// The words of each record.
+    /// The words of each line that describes an incident record.
     var records: [[Substring]] {
       lines.filter { $0.hasPrefix("record ") }.map { $0.split(separator: " ").dropFirst().map(\.self) }
     }

@@ -24,7 +24,9 @@ struct CastsTests {
     #expect(answer.status == -SIGABRT && answer.output.isEmpty, "\(CastsFault.given[number].fault.name): \(answer)")
   }
 
-  @Test("observe, the default: a failed cast leaves one record, then ends with Swift's message", arguments: given)
+  @Test(
+    "observe, the default: a failed cast leaves one record, then the process ends with Swift's message",
+    arguments: given)
   func observe(number: Int) async throws {
     let answer = try await CastsHost.run("given", "\(number)")
     expectObserved(answer, CastsFault.given[number].fault)
@@ -35,7 +37,7 @@ struct CastsTests {
     let answer = try await CastsHost.run("given", "\(number)", mode: "absorb")
     let (fault, value) = CastsFault.given[number]
     #expect(answer.status == 0 && answer.lines.contains("value \(value)"), "\(fault.name): \(answer)")
-    // The first report is made at the first fault, and the second at the end of the program.
+    // The program prints the record twice: in its incident handler at the fault, and at its end.
     #expect(answer.records.count == 2, "\(answer)")
     #expect(answer.records.last?.prefix(3) == ["\(fault.kind)", "absorb", "1"], "\(answer)")
   }
@@ -91,7 +93,7 @@ struct CastsTests {
     #expect(answer.status == 0 && answer.output == "right\n", "\(answer)")
   }
 
-  @Test("a cast that fails within the incident handler is left to the runtime")
+  @Test("a cast that fails inside of the incident handler ends the process, as without the casts hook")
   func within() async throws {
     let answer = try await CastsHost.run("within", mode: "absorb")
     #expect(answer.status == -SIGABRT && answer.output.isEmpty, "\(answer)")

@@ -15,7 +15,7 @@ struct ExecutorHookTests {
   }
 
   @Test(
-    "observe, the default: a failed executor check leaves one record, then ends with Swift's message",
+    "observe, the default: a failed executor check leaves one record, then the process ends with Swift's message",
     arguments: Failure.all)
   func observe(failure: Failure) async throws {
     let host = try await Host("fault", failure.name)
@@ -41,7 +41,7 @@ struct ExecutorHookTests {
     #expect(host.status == 0 && host.records.map(\.count) == [400])
   }
 
-  @Test("two call sites of a failed executor check give two records, even if they share compiled code")
+  @Test("failed executor checks at two call sites give two records, even if the compiler merged their code")
   func places() async throws {
     let host = try await Host("places", "absorb")
     #expect(host.status == 0)

@@ -13,7 +13,7 @@ struct Failure: Sendable, CustomTestStringConvertible {
   var words = ""
   /// The reason of the record.
   var reason: String
-  /// The beginning of the source line to which the record's frames lead.
+  /// The beginning of the source line that the record's frames must identify.
   var line: String
 
   var testDescription: String { name }

@@ -6,13 +6,13 @@ import Testing
 struct Host: Sendable {
   static let program = TestProgram.url("executor-host")
 
-  /// A fault as the process recorded it.
+  /// An incident record that the process printed.
   struct Record: Sendable {
     var kind: String
     var mode: String
     var count: Int
     var reason: String
-    /// The addresses of calls in the program, innermost first.
+    /// The call addresses of the record's stack, as offsets in the program's file, innermost first.
     var frames: [String]
   }
 

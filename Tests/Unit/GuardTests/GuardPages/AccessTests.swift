@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Uses of freed objects in guard slots", .enabled(if: isInterposed, "malloc is not interposed here"))
 struct AccessTests {
-  @Test("a read of a freed object is recorded with class, three stacks and age, and gives the object's value")
+  @Test("a read of a freed object returns its value and is recorded with class, age and three stacks")
   func read() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)
@@ -23,7 +23,7 @@ struct AccessTests {
         check(stack.frames.count >= 4 && stack.thread == incident.use.thread && stack.thread != nil)
       }
       check(incident.release.frames != incident.allocation.frames)
-      // The access is counted once, because the first access opens the page.
+      // This second access is not counted, because the first access has opened the page.
       check(unsafe dead._withUnsafeGuaranteedRef { $0.number } == 7 && GuardPages.statistics.incidents == 1)
       Glibc.exit(right)
     }
@@ -88,11 +88,11 @@ struct AccessTests {
     }
   }
 
-  @Test("each use of another object at one call site is counted, and shows the release stack of its own object")
+  @Test("uses of different objects at one call site are counted, and each shows the release stack of its own object")
   func slotReuse() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self, slots: 64)
-      // There are two release paths, and slots are reused often.
+      // Objects are released on two paths with different stacks. With 64 slots, each slot is reused often.
       for round in 0..<2000 {
         unsafe kept.append(Session())
         if round % 2 == 0 { drop() } else { dropDeeper() }
@@ -110,7 +110,7 @@ struct AccessTests {
     }
   }
 
-  @Test("an opened slot is not reused, and memory comes from malloc when no closed slot is left")
+  @Test("a slot whose page an access opened is not reused; without a closed slot, malloc allocates objects")
   func spent() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self, slots: 4)

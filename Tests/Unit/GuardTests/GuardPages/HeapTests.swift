@@ -128,8 +128,7 @@ struct HeapTests {
       unsafe free(page)
       free(nil)
       check(usableSize(nil) == 0)
-      // The size of the first call is too large to allocate, and the call sets errno. A call that succeeds must not
-      // change errno.
+      // The first call fails and sets errno, because the size is too large. A successful call must not change errno.
       errno = 0
       check(unsafe malloc(Int.max) == nil && errno == ENOMEM)
       errno = 77
@@ -145,7 +144,7 @@ struct HeapTests {
     }
   }
 
-  @Test("other allocations of the guarded size are counted as such, and their slots are reused")
+  @Test("allocations of the guarded size that are not objects of the class are counted, and their slots are reused")
   func others() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self, slots: 4)

@@ -51,7 +51,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("sample rate, number of slots and policy change at run time")
+  @Test("the sample rate, the number of slots and the policy of guard slots can change at run time")
   func configured() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self, slots: 0)
@@ -124,7 +124,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("guard pages stay open while another handler is installed for SIGSEGV")
+  @Test("while the program has its own SIGSEGV handler, pages of guard slots stay accessible")
   func replaced() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self)
@@ -213,7 +213,7 @@ struct RunTimeTests {
       let before = residentPages()
       for _ in 0..<20_000 { _ = unsafe dangling { Wide() } }
       let after = residentPages()
-      // There are 512 pages for objects, and 170 pages for the records of slots.
+      // The limit allows 512 pages for objects, and 256 pages for the records of slots, which need about 170.
       check(after - before < 512 + 256)
       GuardPages.configure(slots: 0, oneIn: 1)
       check(after - residentPages() > 400)

@@ -13,7 +13,7 @@ import Testing
 struct ImplicitTests {
   static let numbers = Array(ImplicitFault.all.indices)
 
-  @Test("off: a fault under an implicit guard ends by a trap, without a record", arguments: numbers)
+  @Test("off: a fault under an implicit guard ends the process by a trap, without a record", arguments: numbers)
   func off(number: Int) async throws {
     let result = await #expect(
       processExitsWith: .signal(trapSignal), observing: [\.standardOutputContent], "\(ImplicitFault.all[number].name)"
@@ -27,7 +27,7 @@ struct ImplicitTests {
   }
 
   @Test(
-    "observe, the default: a fault under an implicit guard leaves one record, then ends by a trap",
+    "observe, the default: a fault under an implicit guard leaves one record, then a trap ends the process",
     arguments: numbers)
   func observe(number: Int) async throws {
     let result = await #expect(
@@ -82,7 +82,7 @@ struct ImplicitTests {
     #expect(try #require(text(result)).hasSuffix(number < 2 ? "[mutation observe]" : "[index observe]"))
   }
 
-  @Test("a type's default is evaluated only if it is used")
+  @Test("a type's default value is evaluated only if a guard uses it")
   func asked() async {
     await #expect(processExitsWith: .exitCode(right)) {
       Shield.setImplicitMode(.absorb)
@@ -164,7 +164,7 @@ private final class Valueless {}
 
 /// A type that counts how often its default is evaluated.
 ///
-/// Only one thread uses the type.
+/// The counter needs no lock, because only one thread uses the type.
 private struct Asked: ShieldDefault {
   nonisolated(unsafe) static var count = 0
   var text: String

@@ -5,7 +5,8 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Tests that a queue that allows nested waits still runs one body at a time.
+/// Tests that a guarded serial queue, on which a body may wait for another body of the same queue, runs one body at a
+/// time.
 @Suite
 struct QueueTests {
   @Test("a task created in a body waits for the queue like any other caller", arguments: [false, true])
@@ -67,7 +68,7 @@ struct QueueTests {
   }
 }
 
-/// Runs a body that creates a task, and a second body.
+/// The two bodies that a test runs, the first of which creates a task.
 ///
 /// The task must not run at the same time as the second body.
 private final class Scene: Sendable {

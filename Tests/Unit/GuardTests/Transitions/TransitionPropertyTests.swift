@@ -29,7 +29,7 @@ struct TransitionPropertyTests {
       case 7: queue.popToRoot(animated: false)
       case 8 where queue.isTransitioning: navigation.driver.finish(.cancelled)
       case 9 where !navigation.driver.begun.isEmpty:
-        // The number of a transition that has ended or is running.
+        // Chooses a transition that has ended or is running, and reports its end again.
         let number = Int.random(in: 0..<navigation.driver.begun.count, using: &random)
         if number < navigation.driver.begun.count - 1 || !queue.isTransitioning {
           navigation.driver.finishAgain(number)

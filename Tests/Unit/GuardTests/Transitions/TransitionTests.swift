@@ -103,7 +103,7 @@ struct TransitionTests {
     #expect(navigation.driver.begun.map(\.isAnimated) == [false, false, false, true])
   }
 
-  @Test("T9: several pops run one after another")
+  @Test("T9: three pops that are requested together run one after another")
   func popsInRow() async {
     let navigation = Navigation()
     for screen in [a, b, c] { navigation.queue.push(screen) }
@@ -156,7 +156,7 @@ struct TransitionTests {
     #expect(navigation.queue.pop(to: c) == .dropped(.notInStack))
   }
 
-  @Test("T14: the popped screen is kept until the end of the transition")
+  @Test("T14: the queue keeps a reference to a popped screen until the transition ends")
   func leftScreen() async {
     let navigation = Navigation()
     weak var left: Screen?
@@ -215,7 +215,7 @@ struct TransitionTests {
     #expect(reasons(from: first, to: last) == [reason, reason])
   }
 
-  @Test("T18: a late or repeated end of a transition starts nothing")
+  @Test("T18: a late or repeated report of the end of a transition starts no other transition")
   func lateEnd() async {
     let navigation = Navigation()
     navigation.queue.push(a)
@@ -230,7 +230,7 @@ struct TransitionTests {
     #expect(navigation.queue.isTransitioning)
   }
 
-  @Test("T19: the queue is free after every kind of end")
+  @Test("T19: the next transition can start after each kind of end of a transition")
   func flags() async {
     let navigation = Navigation()
     for end in [TransitionEnd.completed, .cancelled] {
@@ -301,7 +301,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home", "a", "b", "c"])
   }
 
-  @Test("T24: the next transition starts in a separate turn of the main actor, after didShow")
+  @Test("T24: the next transition starts after didShow, in a separate job of the main actor")
   func nextTurn() async {
     let navigation = Navigation()
     var wasTransitioning: [Bool] = []

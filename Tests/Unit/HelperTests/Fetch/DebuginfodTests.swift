@@ -38,7 +38,7 @@ struct DebuginfodTests {
 
 /// A debuginfod process that belongs to one test.
 ///
-/// Its port was free immediately before its start, but another process may have taken the port.
+/// The port was free just before debuginfod started, but another process may have taken it.
 private final class Debuginfod: Sendable {
   private let process: Process
   private let port: UInt16

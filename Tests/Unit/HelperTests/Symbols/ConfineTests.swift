@@ -2,7 +2,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// Tests which actions a compromised crash-analyse or crash-fetch can still perform.
+/// Tests which actions the confinement of crash-analyse and crash-fetch allows, even if such a process is compromised.
 ///
 /// The program confine-probe confines itself in the same way as these two programs, and then attempts each action.
 @Suite(.enabled(if: !Tools.isSanitized, "under a sanitizer only some limits are set"))
@@ -35,7 +35,7 @@ struct ConfineTests {
   }
 
   @Test(
-    "F21: a confined helper can stat an open file, but no path",
+    "F21: a confined helper process can stat an open file, but not a path",
     arguments: [["stat"], ["stat-at"], ["stat", "fetch"], ["stat-at", "fetch"]])
   func questions(what: [String]) throws {
     let (program, null) = (TestProgram.url("confine-probe"), URL(fileURLWithPath: "/dev/null"))
@@ -43,20 +43,20 @@ struct ConfineTests {
     #expect(try probe("stat-input").status == 0)
   }
 
-  @Test("a confined helper cannot open or create a file", arguments: ["open", "create"])
+  @Test("a confined helper process cannot open or create a file", arguments: ["open", "create"])
   func paths(what: String) throws {
     #expect(try probe(what).status == 1)
     #expect(!FileManager.default.fileExists(atPath: "/tmp/confine-probe"))
   }
 
   @Test(
-    "a system call that reading an image does not need ends a confined helper",
+    "a system call that is not needed to read an image ends a confined helper process",
     arguments: ["socket", "fork", "exec", "trace", "kill", "unlink", "map-code", "make-code"])
   func calls(what: String) throws {
     #expect(try probe(what).status == -SIGSYS)
   }
 
-  @Test("a confined helper's memory and output are limited")
+  @Test("the memory and the output size of a confined helper process are limited")
   func amounts() throws {
     #expect(try probe("memory").status == 1)
     let answer = try probe("output")
@@ -64,7 +64,7 @@ struct ConfineTests {
     #expect(answer.output.isEmpty)
   }
 
-  @Test("a confined helper may read and exit")
+  @Test("a confined helper process can read its input and exit")
   func allowed() throws {
     #expect(try probe("wait").status == 0)
     #expect(try probe("abort").status == -SIGABRT)
@@ -100,7 +100,7 @@ struct ConfineTests {
     }
   }
 
-  @Test("F20: the limits of memory and CPU time follow the image's size")
+  @Test("F20: the limits of memory and CPU time depend on the size of the image")
   func smallImage() throws {
     let image = FileManager.default.temporaryDirectory.appendingPathComponent("image-\(UUID().uuidString)")
     try Data(count: 32 << 10).write(to: image)
@@ -119,7 +119,7 @@ struct ConfineTests {
     #expect(after.ru_utime.tv_sec - before.ru_utime.tv_sec < 25)
   }
 
-  @Test("a confined helper in an endless loop is ended by its CPU time limit")
+  @Test("the kernel ends a confined helper that is in an endless loop at the CPU time limit")
   func processor() throws {
     // The test sets a lower value of the same limit, because the value that cs_confine sets would be reached only after
     // half a minute.

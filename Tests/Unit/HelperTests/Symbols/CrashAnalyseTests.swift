@@ -31,7 +31,7 @@ import Testing
     #expect(asked.output == any.output)
   }
 
-  @Test("a shared library without debug information gives function names")
+  @Test("crash-analyse reads function names from a shared library without debug information")
   func namesOnly() throws {
     let library = try Tools.mappedFile(named: "libc.so.6")
     let answer = try Self.buildCache(library)
@@ -56,7 +56,7 @@ import Testing
     #expect([UInt8](answer.output) == [1, 0, 1, 1])
   }
 
-  /// Debug information of 3,000 units that share one list of 4,000 ranges.
+  /// Debug information of 3,000 units that all use one list of 4,000 address ranges, which makes it expensive to read.
   private static let sharedRanges = """
       .text
       .globl shop
@@ -83,7 +83,7 @@ import Testing
     """
 
   @Test(
-    "F20: an image that costs many times as much as others of its size ends crash-analyse by SIGKILL",
+    "F20: the kernel kills crash-analyse if an image needs far more CPU time than others of its size",
     .disabled(if: Tools.isSanitized, "the limit counts starts, and a sanitizer's costs more than the limit assumes"))
   func costlyImage() throws {
     try Tools.withTemporaryFolder { folder in
@@ -107,7 +107,7 @@ import Testing
 
   /// Returns a name with a length of about 5 · `levels` bytes.
   ///
-  /// Its demangled text contains 2^`levels` types.
+  /// The demangled form of the name contains 2^`levels` types.
   ///
   /// Each generic type in the name has the previous type as both of its arguments.
   static func swellingName(levels: Int) -> String {
@@ -116,7 +116,7 @@ import Testing
       + letters.map { "A\($0)G" }.joined() + "_SitF"
   }
 
-  @Test("a name whose demangled text would be too long is left out of the cache", arguments: [(3, true), (12, false)])
+  @Test("a name whose demangled form would be too long is omitted from the cache", arguments: [(3, true), (12, false)])
   func swellingNames(levels: Int, isKept: Bool) throws {
     try Tools.withTemporaryFolder { folder in
       let name = Self.swellingName(levels: levels)
@@ -143,7 +143,7 @@ import Testing
     #expect(try Self.buildCache(FileManager.default.temporaryDirectory).said == "65 not a regular file")
   }
 
-  @Test("a truncated image is refused at every length", arguments: 1..<20)
+  @Test("crash-analyse refuses an image that is truncated to any length", arguments: 1..<20)
   func truncated(part: Int) throws {
     let whole = try Data(contentsOf: Self.program)
     let answer = try Self.buildCache(of: whole.prefix(whole.count * part / 20))
@@ -151,7 +151,9 @@ import Testing
     #expect(answer.error.hasPrefix("crash-analyse: the ELF file is cut off: it ends before "))
   }
 
-  @Test("a damaged image gives a cache or a one-line error, not a crash", arguments: 0..<40)
+  @Test(
+    "for a damaged image, crash-analyse makes a cache or prints a one-line error, and does not crash",
+    arguments: 0..<40)
   func damaged(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     var bytes = try Data(contentsOf: Self.program)
@@ -166,7 +168,9 @@ import Testing
     if answer.status == 0 { #expect(throws: Never.self) { try SymbolCacheTests.open([UInt8](answer.output)) } }
   }
 
-  @Test("a wrong command line is a usage error", arguments: [[], ["build-cache"], ["build-cache", "--id", "00"]])
+  @Test(
+    "crash-analyse prints a usage error for a wrong command line",
+    arguments: [[], ["build-cache"], ["build-cache", "--id", "00"]])
   func usage(arguments: [String]) throws {
     let answer = try Tools.run(Self.program, arguments, input: Self.program)
     #expect(answer.status == 64)

@@ -74,26 +74,28 @@ import Testing
     Name("$s4shop1PV1xACSi_tcfC", "P.init(x:)", "shop"),
   ]
 
-  @Test("a Swift name gives a short form, its module, and whether it is a thunk", arguments: swiftNames)
+  @Test(
+    "the demangler returns the short form and the module of a Swift name, and whether it is a thunk",
+    arguments: swiftNames)
   func swift(name: Name) {
     #expect(Demangler.simplified(name.mangled) == name.simplified)
     #expect(Demangler.module(of: name.mangled) == name.module)
     #expect(Demangler.isThunk(name.mangled) == name.isThunk)
   }
 
-  @Test("an outlined copy is recognized as compiler-generated", arguments: swiftNames)
+  @Test("the demangler recognizes an outlined copy function as compiler-generated", arguments: swiftNames)
   func outlined(name: Name) {
     #expect(Demangler.isOutlined(name.mangled) == name.simplified.hasPrefix("outlined "))
   }
 
-  @Test("the full form includes types, effects and the part number of an async function")
+  @Test("the full form of a Swift name includes types, effects and the part number of an async function")
   func full() {
     #expect(
       Demangler.full("$s5small7CounterC4bumpyS2iYaKFTY0_")
         == "(1) suspend resume partial function for small.Counter.bump(Swift.Int) async throws -> Swift.Int")
   }
 
-  @Test("the parts of top-level code that contains an await have one name")
+  @Test("all parts of top-level code with an await have the same short name")
   func asyncMain() {
     #expect(Demangler.simplified("async_Main") == "async_Main")
     #expect(Demangler.simplified("async_MainTY1_") == "async_Main")
@@ -109,7 +111,7 @@ import Testing
   }
 
   @Test(
-    "a name that is not mangled comes back unchanged",
+    "the demangler returns a name that is not mangled unchanged",
     arguments: [
       "", "main", "Swift runtime failure: Index out of range", "$s", "$s4sho", "$s99999999999999999999a", "_Z",
       "_T0", "$s4shop1PV1xACSi_tcfC\u{fffd}", "..", "_",

@@ -2,7 +2,7 @@ import CrashSymbols
 import Foundation
 import Testing
 
-/// A linker that drops a function leaves the function's debug information behind, at address 0.
+/// If a linker drops a function, it keeps the function's debug information, with the address 0.
 ///
 /// The address range of a large dropped function then overlaps real code.
 @Suite("Line tables of dropped code") struct DroppedCodeTests {
@@ -17,7 +17,7 @@ import Testing
   private static let dropped = function("dropped", attributes: hidden, count: 20)
 
   @Test(
-    "line entries of code that the linker dropped give no lines to the code that it kept",
+    "line entries of functions that the linker dropped are not used for functions that it kept",
     arguments: ["bfd", "gold", "lld"], [["kept.c": kept, "dropped.c": dropped], ["both.c": kept + dropped]])
   func lines(linker: String, sources: [String: String]) throws {
     try Tools.withTemporaryFolder { folder in

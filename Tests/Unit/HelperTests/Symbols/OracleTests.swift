@@ -6,7 +6,7 @@ import Testing
 /// Compares complete inline chains with the output of the toolchain's llvm-symbolizer.
 @Suite struct OracleTests {
   @Test(
-    "every inline chain of a debug build equals llvm-symbolizer's",
+    "every inline chain of a debug build equals that of llvm-symbolizer",
     arguments: ["crash-analyse", "crash-maker"])
   func debugBuild(product: String) throws {
     let image = TestProgram.url(product)
@@ -28,7 +28,9 @@ import Testing
     }
   }
 
-  @Test("a cache for some addresses equals the whole cache there, and is much smaller", arguments: [1, 40])
+  @Test(
+    "a cache for some addresses returns the same chains there as the complete cache, and is much smaller",
+    arguments: [1, 40])
   func partial(count: Int) throws {
     let image = TestProgram.url("crash-analyse")
     let whole = try Tools.cache(of: image)
@@ -40,7 +42,7 @@ import Testing
     #expect(part.size < whole.size / 2 || count > 1)
   }
 
-  @Test("C++ with line tables only gets its linkage names from the symbol table")
+  @Test("linkage names of C++ code that has only line tables come from the symbol table")
   func lineTablesOnly() throws {
     try Tools.withTemporaryFolder { folder in
       let source = folder.appendingPathComponent("shelf.cpp")
@@ -73,8 +75,8 @@ import Testing
     }
     let examples = different.prefix(5).joined(separator: "\n")
     #expect(different.isEmpty, "\(different.count) of \(addresses.count):\n\(examples)")
-    // The cache has no declaration lines for functions that another unit declares. The cache must have at least nine
-    // tenths of the declaration lines that llvm-symbolizer prints.
+    // The cache has no declaration lines for functions that another unit declares. The test therefore requires only
+    // nine tenths of the declaration lines that llvm-symbolizer prints.
     #expect(declared * 10 >= truth.joined().count { $0.startLine != 0 } * 9)
     return truth
   }

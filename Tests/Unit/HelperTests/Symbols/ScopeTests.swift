@@ -63,7 +63,7 @@ import Testing
     }
     """
 
-  @Test("C pointers are described with their targets", arguments: ["-gdwarf-4", "-gdwarf-5"])
+  @Test("the scope description of a C pointer includes its target type", arguments: ["-gdwarf-4", "-gdwarf-5"])
   func variables(version: String) throws {
     let options = ["-g", version, "-fPIC", "-shared", "-nostdlib"]
     let scope = try Self.scope(of: Self.source, named: "a.c", "clang", options, at: "total")
@@ -87,7 +87,7 @@ import Testing
     #expect(scope.types[state].fields.map(\.name) == ["open", "closed"])
   }
 
-  @Test("the code before an address is also read without debug information", arguments: ["-g0", "-g"])
+  @Test("crash-analyse prints the code before an address even without debug information", arguments: ["-g0", "-g"])
   func code(option: String) throws {
     let source = """
       long more(long a, long b) { return a * b + 7 * a % (b | 1); }
@@ -120,7 +120,9 @@ import Testing
     #expect(scope.types.map(\.name) == ["node"])
   }
 
-  @Test("gcc's frame base is found through the unwind tables", arguments: ["-O0", "-O0 -fomit-frame-pointer"])
+  @Test(
+    "variables that gcc describes relative to the CFA are found through the unwind tables",
+    arguments: ["-O0", "-O0 -fomit-frame-pointer"])
   func frameAddress(option: String) throws {
     let gcc = URL(fileURLWithPath: "/usr/bin/gcc")
     try #require(FileManager.default.isExecutableFile(atPath: gcc.path))
@@ -139,7 +141,7 @@ import Testing
     }
   }
 
-  @Test("C++ base classes are fields, and this is a variable")
+  @Test("in scope descriptions, C++ base classes are fields, and `this` is a variable")
   func classes() throws {
     let source = """
       struct base { virtual ~base(); long a; static int shared; };
@@ -296,7 +298,7 @@ import Testing
     #expect(scopes.map { $0.namedClasses.filter { $0.name == "Node" }.map(\.size) } == [[24], [32], [40], [24]])
   }
 
-  @Test("classes are found in main file code, and in functions that the compiler makes for a closure's function")
+  @Test("classes are found in top-level code, and in functions that the compiler makes for a closure's function")
   func mainAndSpecialized() throws {
     let source = """
       final class Cart { var one = (1, 2) }
@@ -335,7 +337,7 @@ import Testing
       try Tools.run(Self.program, ["describe-scope", "--build-id", "", "--pc", "x"], input: library).status == 64)
   }
 
-  @Test("a damaged image gives a scope description, or ends the child process only", arguments: 0..<20)
+  @Test("a damaged image results in a scope description, or ends the child process only", arguments: 0..<20)
   func damaged(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     let maker = TestProgram.url("crash-maker")

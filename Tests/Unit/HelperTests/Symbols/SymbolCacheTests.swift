@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  /// Opens bytes as a cache file.
+  /// Writes bytes to a file, and opens the file as a symbol cache.
   static func open(_ bytes: [UInt8], buildID: String = "") throws -> SymbolCache {
     try Tools.withTemporaryFolder { folder in
       let file = folder.appendingPathComponent("cache")
@@ -156,7 +156,7 @@ import Testing
     #expect(lines == [nil, 1, 2, 3, 3, 3, 3, 3, 4, nil, nil, nil])
   }
 
-  @Test("a large line number is split between context and location")
+  @Test("a symbol cache stores a large line number in two parts, and returns it unchanged")
   func longFile() throws {
     var contents = Self.contents(
       ranges: [0, 0, 4, Self.none], locations: [1, Offset.file, 77, 3, Self.none],
@@ -167,12 +167,14 @@ import Testing
     #expect(frame.column == 3)
   }
 
-  @Test("an address outside all code has no frames", arguments: [0, 0xfff, 0x1010, 0x101f, 0x1030, .max, 1 << 33])
+  @Test(
+    "a symbol cache returns no frames for an address outside of all code",
+    arguments: [0, 0xfff, 0x1010, 0x101f, 0x1030, .max, 1 << 33])
   func outside(address: UInt64) throws {
     #expect(try Self.open(try Self.bytes(of: Self.small)).frames(at: address).isEmpty)
   }
 
-  @Test("a cache without any range returns no frames")
+  @Test("a symbol cache without address ranges returns no frames")
   func empty() throws {
     let cache = try Self.open(try Self.bytes(of: Self.contents(ranges: [], locations: [], functions: [])))
     #expect(cache.frames(at: 0x1000).isEmpty)
@@ -194,7 +196,7 @@ import Testing
     #expect(Self.refusal(of: try Self.bytes(of: Self.small), buildID: "ab0d") == "ab0c, not ab0d")
   }
 
-  @Test("a truncated cache is rejected at every length")
+  @Test("a symbol cache that is truncated to any length is rejected")
   func truncated() throws {
     let bytes = try Self.bytes(of: Self.small)
     for count in bytes.indices {
@@ -203,7 +205,7 @@ import Testing
     #expect(Self.refusal(of: bytes + [0]) == "damaged: its size is wrong")
   }
 
-  @Test("a cache with any changed bit is rejected")
+  @Test("a symbol cache with any changed bit is rejected")
   func bitFlips() throws {
     var bytes = try Self.bytes(of: Self.small)
     try Tools.withTemporaryFolder { folder in
@@ -227,7 +229,7 @@ import Testing
     }
   }
 
-  @Test("a cache of another version is rejected")
+  @Test("a symbol cache of another version is rejected")
   func version() throws {
     var bytes = try Self.bytes(of: Self.small)
     bytes[4] = 9
@@ -235,7 +237,7 @@ import Testing
   }
 
   @Test(
-    "hostile tables with a correct checksum give no frames",
+    "a lookup in hostile tables with a correct checksum returns no frames",
     arguments: [
       ("a location out of range", contents(ranges: [0, 4], locations: [0, 0, 0, 0, none], functions: [0, 0])),
       ("a function out of range", contents(ranges: [0, 0], locations: [1, 0, 0, 0, none], functions: [0, 0])),
@@ -252,7 +254,7 @@ import Testing
     #expect(try Self.open(try Self.bytes(of: contents)).frames(at: 0x1001).isEmpty)
   }
 
-  @Test("random tables with a correct checksum never trap", arguments: 0..<50)
+  @Test("lookups in random tables with a correct checksum never trap", arguments: 0..<50)
   func random(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     func words(_ count: Int) -> [UInt32] {
@@ -268,7 +270,9 @@ import Testing
     }
   }
 
-  @Test("the checksum is XXH64", arguments: [("", 0xef46_db37_51d8_e999), ("abc", 0x44bc_2cf5_ad77_0999)])
+  @Test(
+    "the checksum of a symbol cache is XXH64",
+    arguments: [("", 0xef46_db37_51d8_e999), ("abc", 0x44bc_2cf5_ad77_0999)])
   func checksum(text: String, expected: UInt64) {
     let bytes = Array(text.utf8)
     // The checksum is computed within the closure, where the array's buffer is valid.

@@ -23,7 +23,7 @@ enum AArch64Sample {
   ]
   /// The ELF file, in base64.
   ///
-  /// Its addresses are those of the process.
+  /// The addresses in the ELF file are those of the process.
   static let image = """
     f0VMRgIBAQAAAAAAAAAAAAIAtwABAAAAwBggAAAAAABAAAAAAAAAAAAAAAAAAAAAAAAAAEAAOAALAAAAAAAAAAYAAAAEAAAAQAAA\
     AAAAAABAACAAAAAAAEAAIAAAAAAAaAIAAAAAAABoAgAAAAAAAAgAAAAAAAAAAwAAAAQAAACoAgAAAAAAAKgCIAAAAAAAqAIgAAAA\

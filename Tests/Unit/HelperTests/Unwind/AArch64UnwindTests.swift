@@ -29,7 +29,7 @@ struct AArch64UnwindTests {
     let file = [UInt8](try Tool.run(["unwind-tables", "--build-id", ""], input: image).output)
     let header = try #require(UnwindTablesHeader(file, fileSize: file.count))
     #expect(header.buildID.count == 20 && header.index.size > 12 && header.frames.size > 100)
-    // The two sections are copied from their places in the file, where their addresses are offsets from 0x200000.
+    // The two sections are copied unchanged. In the file, the offset of a section is its address minus 0x200000.
     for (section, start) in [(header.index, 0), (header.frames, Int(header.index.size))] {
       let place = Int(section.address) - 0x20_0000
       let copied = file[UnwindTablesHeader.size...].dropFirst(start).prefix(Int(section.size))
@@ -50,7 +50,7 @@ struct AArch64UnwindTests {
     #expect(stack.stop == .noCaller)
   }
 
-  @Test("after a jump to no code, the caller is the address in x30", arguments: [false, true])
+  @Test("after a jump to an address without code, the caller is the address in x30", arguments: [false, true])
   func badCall(isSigned: Bool) throws {
     var snapshot = try Self.snapshot()
     let pc = snapshot.registers[32]
@@ -60,7 +60,7 @@ struct AArch64UnwindTests {
     let stack = try snapshot.unwound()
     #expect(stack.frames.prefix(2).map(\.pc) == [0x10, pc])
     #expect(stack.frames.prefix(2).map(\.found) == [.context, .scan])
-    // A bad pointer to data of the image is one if the processor says so.
+    // A pointer to data of the image is treated as a bad jump target only if the fault's syndrome confirms it.
     snapshot.registers[32] = 0x20_4ff8
     snapshot.isBadFetch = true
     #expect(try snapshot.unwound().frames.prefix(2).map(\.pc) == [0x20_4ff8, pc])
@@ -73,7 +73,7 @@ struct AArch64UnwindTests {
     #expect(stack.frames.prefix(3).compactMap { Self.function(of: $0.pc) } == Array(AArch64Sample.functions.prefix(3)))
   }
 
-  @Test("every truncated stack copy gives the inner frames")
+  @Test("from every truncated stack copy, the inner frames are unwound")
   func truncated() throws {
     let whole = try Self.snapshot().unwound().frames.map(\.pc)
     for words in [0, 1, 8, 15, 16, 20, 40] {
@@ -88,18 +88,18 @@ struct AArch64UnwindTests {
   @Test("unwinding ends at a frame whose stack pointer does not grow")
   func cycle() throws {
     var snapshot = try Self.snapshot(hasTables: false)
-    // The frame record at the start of the stack names itself as the record of the caller.
+    // The frame record at the start of the stack points to itself as the caller's frame record.
     let start = snapshot.stackStart
     snapshot.registers[29] = start
     for (offset, word) in [(0, start), (8, snapshot.registers[32])] {
       for byte in 0..<8 { snapshot.stack[offset + byte] = UInt8(truncatingIfNeeded: word >> (byte * 8)) }
     }
     let stack = try snapshot.unwound()
-    // libdw refuses such a caller itself.
+    // libdw itself refuses a caller whose stack pointer does not grow.
     #expect(stack.stop == .noCaller && stack.frames.count == 2)
   }
 
-  @Test("damaged tables, registers and stacks give an answer, or end the child only", arguments: 0..<30)
+  @Test("damaged tables, registers and stacks result in an answer, or end the child process only", arguments: 0..<30)
   func damaged(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     var snapshot = try Self.snapshot()
@@ -128,7 +128,7 @@ struct AArch64UnwindTests {
     }
   }
 
-  @Test("a request with the registers of the other architecture is refused or unwound, and never read beyond its end")
+  @Test("a request with registers of the other architecture is refused or unwound without a read beyond its end")
   func otherArchitecture() throws {
     var bytes = try Self.snapshot().request
     bytes[24] = 1

@@ -35,7 +35,7 @@ struct SnapshotTests {
     #expect(stack.frames.dropFirst(2).map(\.pc) == Array(snapshot.handlerFrames.dropFirst()))
   }
 
-  @Test("a truncated stack copy gives the inner frames")
+  @Test("from a truncated stack copy, libunwind unwinds the inner frames")
   func shortStack() throws {
     var snapshot = try Snapshot.take()
     snapshot.stack = Array(snapshot.stack.prefix(snapshot.stack.count / 4))
@@ -101,7 +101,7 @@ struct HostileRequestTests {
     }
   }
 
-  @Test("a cross-check of random registers and stack bytes gives an answer", arguments: 0..<10)
+  @Test("a cross-check of random registers and stack bytes results in an answer", arguments: 0..<10)
   func random(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     var snapshot = try Snapshot.take()
@@ -116,7 +116,7 @@ struct HostileRequestTests {
     #expect(try snapshot.unwound().frames.count <= UnwindAnswer.frameLimit)
   }
 
-  @Test("a cross-check with damaged tables gives an answer, or ends the child only", arguments: 0..<20)
+  @Test("a cross-check with damaged tables results in an answer, or ends the child process only", arguments: 0..<20)
   func damaged(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     var snapshot = try Snapshot.take()

@@ -17,7 +17,7 @@ enum Tables {
 
   /// Builds an unwind file with one rule, which covers all code around `pc`.
   ///
-  /// By this rule, the caller's frame pointer is at the address in rbp, and the return address follows.
+  /// By this rule, the caller's frame pointer is saved at the address in rbp, and the return address 8 bytes above.
   static func framePointers(of image: Snapshot.Image, at pc: UInt64) throws -> [UInt8] {
     func words(_ words: [UInt32]) -> [UInt8] {
       words.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }
@@ -83,7 +83,7 @@ struct UnwindTablesTests {
     }
   }
 
-  @Test("a file of another build, or that is not an image, gives no unwind tables")
+  @Test("no unwind tables are made from a file of another build, or from a file that is not an image")
   func refused() throws {
     let wrong = try Self.tables(of: Snapshot.program, buildID: "00ff")
     #expect(wrong.status == 65 && wrong.error.hasSuffix(", not 00ff\n") && wrong.output.isEmpty)
@@ -92,7 +92,9 @@ struct UnwindTablesTests {
     }
   }
 
-  @Test("a damaged image gives complete unwind tables, or no tables and a one-line reason", arguments: 0..<40)
+  @Test(
+    "from a damaged image, crash-analyse makes complete unwind tables, or none and prints a one-line reason",
+    arguments: 0..<40)
   func damaged(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     var image = [UInt8](try Data(contentsOf: Snapshot.program))

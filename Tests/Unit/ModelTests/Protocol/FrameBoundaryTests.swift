@@ -17,7 +17,9 @@ struct FrameBoundaryTests {
     return frames
   }
 
-  @Test("frames end at the separator, wherever the stream is split", arguments: [0, UInt8(ascii: "\n")])
+  @Test(
+    "a stream's frames end at the separator, even if the bytes arrive in arbitrary pieces",
+    arguments: [0, UInt8(ascii: "\n")])
   func pieces(separator: UInt8) throws {
     let end = String(UnicodeScalar(separator))
     let text = "one\(end)\(end)three\(end)rest"

@@ -40,7 +40,7 @@ struct JSONFragmentTests {
     #expect(parameters == ["a": "Infinity", "b": "-Infinity", "c": "NaN"])
   }
 
-  @Test("several fragments are each encoded at their own position")
+  @Test("several fragments in one value are each encoded at their own position")
   func several() throws {
     let fragments = try (1...3).map { try JSONFragment(["n": $0]) }
     let json = try FragmentList.json(["list": fragments], [])
@@ -48,7 +48,7 @@ struct JSONFragmentTests {
   }
 
   @Test(
-    "a text that could end a frame or a line, is not JSON, or lacks an object with the id is not a fragment",
+    "a JSON fragment is refused if it has a NUL or a line break, is invalid, or lacks an object with the id",
     arguments: [
       "", "{", "x", "[]", "null", #""ab""#, "{}", #"{"id":"abc"}"#, #"{"id":1}"#, #"{"id":"ab"}{"id":"ab"}"#,
       #"{"id":"ab"},"#, #"{"id":"ab"}}"#, "{\"id\":\"ab\"\n}", "{\"id\":\"ab\"}\n", "{\"id\":\"ab\"}\0",
@@ -60,7 +60,7 @@ struct JSONFragmentTests {
     #expect(Self.fragment(text) == nil)
   }
 
-  @Test("bytes that are not UTF-8 are not a fragment")
+  @Test("bytes that are not UTF-8 are not accepted as a JSON fragment")
   func encoding() {
     #expect(JSONFragment(Data(#"{"id":"ab","a":""#.utf8 + [0xff] + #""}"#.utf8), id: "ab") == nil)
   }
@@ -73,7 +73,7 @@ struct JSONFragmentTests {
     #expect(!String(decoding: fragment.bytes, as: UTF8.self).contains(#"\/"#))
   }
 
-  @Test("another encoder refuses a fragment")
+  @Test("an encoder other than this module's refuses a JSON fragment")
   func outside() throws {
     let fragment = try #require(Self.fragment(#"{"id":"ab"}"#))
     #expect(throws: EncodingError.self) { try JSONEncoder().encode([fragment]) }

@@ -11,7 +11,7 @@ struct ParameterReaderTests {
     VarlinkCall(method: "a.b", parameters: parameters)
   }
 
-  @Test("fields of joined parameter types are decoded side by side, and null is treated as absent")
+  @Test("the fields of combined parameter types are decoded from one object, and null is treated as absent")
   func joined() throws {
     let query = try Self.list.read(
       call(["limit": .int(3), "name": .string("shop"), "count": .bool(true), "before": .null]))

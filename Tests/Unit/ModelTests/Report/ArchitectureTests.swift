@@ -18,7 +18,7 @@ struct ArchitectureTests {
     return report
   }
 
-  @Test("Apple's format has Apple's names and order of registers")
+  @Test("Apple's crash format has Apple's names and order of the AArch64 registers")
   func apple() throws {
     let lines = AppleRenderer().render(Self.report).split(separator: "\n").map(String.init)
     #expect(lines.contains("Code Type:             ARM-64 (Native)"))
@@ -38,7 +38,7 @@ struct ArchitectureTests {
       ])
   }
 
-  @Test("the text has the registers in a fixed order, and names the architecture, which x86-64's text does not")
+  @Test("the text report has the registers in a fixed order, and names the architecture unless it is x86-64")
   func text() throws {
     let text = TextRenderer(width: 100, verbose: true).render(Self.report)
     #expect(text.contains("\nArch     aarch64\n"))
@@ -52,7 +52,7 @@ struct ArchitectureTests {
     #expect(TextRenderer(width: 100, verbose: true).render(other) == before)
   }
 
-  @Test("the page names the architecture")
+  @Test("the HTML page names the architecture AArch64")
   func html() {
     #expect(HTMLRenderer().render(Self.report).contains("<dt>Architecture</dt><dd>aarch64</dd>"))
     #expect(!HTMLRenderer().render(Sample.everything).contains("Architecture"))

@@ -31,7 +31,7 @@ struct BreadcrumbTests {
     #expect(Sample.indexOutOfRange.relativeTime(of: crumb) == expected)
   }
 
-  @Test("a time of more than a day is shown in days, and an invalid time is shown unchanged")
+  @Test("the time of a breadcrumb is shown in days if it exceeds a day, and unchanged if it is invalid")
   func otherTimes() {
     let report = Sample.indexOutOfRange
     #expect(report.relativeTime(of: .init(time: "2026-11-18T07:13:07.123456Z", text: "x")) == "−3 d 1 h")
@@ -58,7 +58,7 @@ struct BreadcrumbTests {
     #expect(text.contains("Breadcrumbs\n  −2.1 s  started\n"))
   }
 
-  @Test("errors and warnings are colored, in text and in HTML")
+  @Test("breadcrumbs with the level error or warning are colored, in text and in HTML")
   func colors() {
     var crumbs = Self.crumbs
     crumbs[0].level = .warning

@@ -12,7 +12,7 @@ struct ContainmentTextTests {
     return report.containmentText
   }
 
-  @Test("a drain has its counts, its duration and the signal that then ended the process")
+  @Test("the text report of a drain has its counts, its duration and the signal that then ended the process")
   func drained() {
     let drain = Containment.Drain(endedBy: .done, finished: 50, lost: 0, durationNanoseconds: 234_000_000)
     #expect(
@@ -21,7 +21,7 @@ struct ContainmentTextTests {
   }
 
   @Test(
-    "a drain that did not finish all requests has the reason why it ended",
+    "the text report states why a drain ended before it had finished all requests",
     arguments: [
       ("deadline", "the grace period was over"), ("stall", "no request made progress"),
       ("secondCrash", "another crash followed"), ("exit", "the program called exit()"),
@@ -34,14 +34,14 @@ struct ContainmentTextTests {
         == "Drained: 1 request finished, 3 lost. The drain ended because \(clause); the process then ended by SIGILL.")
   }
 
-  @Test("while the process drains, the report says so")
+  @Test("the text report states if the process was still draining")
   func draining() {
     #expect(
       text(Containment(mode: .drain, verdict: .drain, drain: .init(finished: 0, lost: 0)))
         == "Draining: the requests in flight had not ended when crashd last read the process.")
   }
 
-  @Test("if the process ended before its drain did, the report says so, without numbers")
+  @Test("if the process ended before the drain, the text report states this, without counts")
   func interrupted() {
     let drain = Containment.Drain(endedBy: .interrupted, finished: 0, lost: 0)
     #expect(
@@ -49,7 +49,7 @@ struct ContainmentTextTests {
         == "The drain did not end: the process was killed, or called _exit(), while requests were in flight.")
   }
 
-  @Test("a trap that was not contained has its reason, or the obstacle to containment")
+  @Test("the text report of a trap states why it was not contained, or why containment was not available")
   func reasons() {
     #expect(
       text(Containment(mode: .contain, verdict: .die, reason: "notTrap", contained: 1))
@@ -71,7 +71,7 @@ struct ContainmentTextTests {
         + "ended by SIGILL.")
   }
 
-  @Test("a report without containment, or with nothing to say, has no such line")
+  @Test("the text report has no line about containment if containment was off or had no effect")
   func none() {
     #expect(text(nil) == nil && text(Containment(mode: .contain)) == nil)
     #expect(!TextRenderer().render(Sample.indexOutOfRange).contains("ontained"))
@@ -89,7 +89,7 @@ struct ContainmentTextTests {
     #expect(words.allSatisfy { !$0.isEmpty && $0.allSatisfy { $0.isASCII && $0.isLetter } })
   }
 
-  @Test("hostile words of containment cannot break out of their line or the page")
+  @Test("hostile strings in the field about containment cannot break out of their line or inject markup")
   func hostile() {
     var report = Sample.indexOutOfRange
     report.containment = Containment(

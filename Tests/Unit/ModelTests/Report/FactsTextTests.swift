@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Release, environment, user and facts of the machine")
 struct FactsTextTests {
-  @Test("the well-known annotations are also fields; all annotations are tags; a text shows each value once")
+  @Test("well-known annotations are also fields, and all annotations are tags; the text shows each value once")
   func lifting() {
     let sample = Sample.indexOutOfRange
     let report = CrashReport(
@@ -20,7 +20,7 @@ struct FactsTextTests {
     #expect(report.tags == ["release": "shop@1", "environment": "test", "user": "17", "region": "eu"])
   }
 
-  @Test("a report of an older crashd has the well-known values among its annotations")
+  @Test("in a report of an older crashd, the well-known values are read from the annotations")
   func older() {
     var report = Sample.indexOutOfRange
     report.annotations = ["release": "shop@1", "region": "eu"]
@@ -98,7 +98,7 @@ struct FactsTextTests {
     #expect(!TextRenderer(width: 200).render(report).contains("resident"))
   }
 
-  @Test("a minidump has the kernel and the command line; Apple's text has the system, processor and release")
+  @Test("a minidump has the kernel and the command line; Apple's format has the system, processor and release")
   func otherForms() throws {
     let bytes = MinidumpRenderer().render(Sample.everything)
     let kernel = "Linux 6.1.0-28-amd64".utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
@@ -108,7 +108,7 @@ struct FactsTextTests {
     #expect(apple.contains("Hardware Model:        AMD EPYC 7B13\n") && apple.contains("  cart@2.4.1 (cb2411d9"))
   }
 
-  @Test("fields that were annotations are scrubbed like annotations: by their key and by every pattern")
+  @Test("fields with the values of annotations are scrubbed like annotations: by their key and by every pattern")
   func scrubbing() throws {
     let json = try #require(JSONValue(parsing: Array(ReportCoding.encode(Sample.everything).utf8)))
     var rules = PrivacySettings()

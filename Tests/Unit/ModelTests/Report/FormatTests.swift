@@ -26,7 +26,7 @@ struct FormatTests {
     #expect(texts().allSatisfy { $0.contains("shop.Session") && !$0.contains("as the code expects") })
   }
 
-  @Test("texts of the crashed process cannot become markup")
+  @Test("strings of the crashed process cannot become markup in the HTML page")
   func hostile() {
     var report = Sample.everything
     let attack = "<script>alert('1')</script>\"&\u{1b}[2J"

@@ -19,7 +19,7 @@ struct FunctionNameTests {
     }
   }
 
-  @Test("a name of 120 characters stays unchanged")
+  @Test("a function name of 120 characters is not shortened")
   func whole() {
     for name in ["", "main", String(repeating: "a", count: 120), String(repeating: "ä", count: 120)] {
       #expect(FunctionName.short(name) == name)

@@ -10,7 +10,7 @@ struct MemoryOmissionTests {
   }
 
   @Test(
-    "a report without memory names the deciding setting in one line, in text and in HTML",
+    "a report without memory names the setting that caused this in one line, in text and in HTML",
     arguments: [
       (CrashReport.MemoryOmission.program, "not stored: disabled by the program"),
       (.operator, "not stored: disabled for this program in crashd's settings"),

@@ -98,7 +98,7 @@ struct MinidumpTests {
     #expect(reading.stacks == [[start.rawValue, 200]] && reading.exception.last == 0x5581_2345_6789)
   }
 
-  @Test("hostile sizes and names give a file and never trap")
+  @Test("hostile sizes and names in a report cause no trap when the minidump is written")
   func hostile() {
     var report = Sample.everything
     report.process.pid = .max

@@ -3,14 +3,16 @@ import Testing
 
 @Suite("SignalNames")
 struct SignalNamesTests {
-  @Test("a signal has its name", arguments: [(4, "SIGILL"), (31, "SIGSYS"), (34, "SIGRTMIN"), (36, "SIGRTMIN+2")])
+  @Test(
+    "each signal number has its name",
+    arguments: [(4, "SIGILL"), (31, "SIGSYS"), (34, "SIGRTMIN"), (36, "SIGRTMIN+2")])
   func names(number: Int, name: String) { #expect(SignalNames.name(of: number) == name) }
 
   @Test("an unknown signal is shown by its number", arguments: [Int.min, -1, 0, 32, 65, Int.max])
   func noSignal(number: Int) { #expect(SignalNames.name(of: number) == "signal \(number)") }
 
   @Test(
-    "a signal code is named by its signal, or by how the signal was sent",
+    "the name of a signal code depends on its signal, or on how the signal was sent",
     arguments: [
       (2, 4, "ILL_ILLOPN"), (1, 11, "SEGV_MAPERR"), (2, 11, "SEGV_ACCERR"), (1, 8, "FPE_INTDIV"),
       (1, 31, "SYS_SECCOMP"), (0, 11, "SI_USER"), (-6, 6, "SI_TKILL"), (128, 11, "SI_KERNEL"), (-1, 4, "SI_QUEUE"),
@@ -24,7 +26,7 @@ struct SignalNamesTests {
 @Suite("Timestamp")
 struct TimestampTests {
   @Test(
-    "times are RFC 3339 with microseconds",
+    "times are formatted as RFC 3339 with microseconds",
     arguments: [
       (UInt64(0), "1970-01-01T00:00:00.000000Z"),
       (951_782_399_999_999_999, "2000-02-28T23:59:59.999999Z"),
@@ -38,7 +40,7 @@ struct TimestampTests {
   }
 
   @Test(
-    "a time is converted to nanoseconds since 1970",
+    "an RFC 3339 time is converted to nanoseconds since 1970",
     arguments: [
       ("1970-01-01T00:00:00Z", 0), ("2026-11-21T08:10:11.000123Z", 1_795_248_611_000_123_000),
       ("2000-02-29T23:59:59.5Z", 951_868_799_500_000_000),
@@ -47,7 +49,7 @@ struct TimestampTests {
   func nanoseconds(text: String, expected: UInt64) { #expect(Timestamp.nanoseconds(rfc3339: text) == expected) }
 
   @Test(
-    "a malformed time converts to nil",
+    "a malformed time is converted to nil",
     arguments: [
       "", "Z", "2026-11-21", "2026-11-21T08:10:11", "2026-13-21T08:10:11Z", "2026-11-21T24:10:11Z",
       "2026-11-21T08:10:11.Z", "2026-11-21T08:10:11,5Z", "2026-11-21T08:10:1äZ",
@@ -57,15 +59,15 @@ struct TimestampTests {
 
 @Suite("CleanText")
 struct CleanTextTests {
-  @Test("printable text, line feeds and tabs stay unchanged")
+  @Test("cleaning a string keeps printable characters, line feeds and tabs")
   func unchanged() { #expect(CleanText.clean("Käse 👩‍👩‍👧\n\t漢字") == "Käse 👩‍👩‍👧\n\t漢字") }
 
-  @Test("a carriage return is made visible, even before a line feed")
+  @Test("cleaning a string makes a carriage return visible, even before a line feed")
   func carriageReturn() { #expect(CleanText.clean("a\r\nb") == "a␍\nb") }
 
-  @Test("a text that is cleaned for one line contains no line breaks")
+  @Test("a string that is cleaned for one line contains no line breaks")
   func line() { #expect(CleanText.line("a\nb\tc\u{2028}d") == "a␊b c\u{fffd}d") }
 
-  @Test("bytes that are not UTF-8 are repaired")
+  @Test("cleaning replaces bytes that are not valid UTF-8")
   func repair() { #expect(CleanText.decode([0xc0, 0x80, 0x61]) == "\u{fffd}\u{fffd}a") }
 }

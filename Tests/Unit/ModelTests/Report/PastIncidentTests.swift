@@ -36,7 +36,7 @@ struct PastIncidentTests {
     #expect(!TextRenderer().render(Sample.indexOutOfRange).contains("Seen by the shield"))
   }
 
-  @Test("the HTML page has the past incidents")
+  @Test("the HTML page lists the incidents before the crash")
   func page() {
     let html = HTMLRenderer().render(Self.report)
     #expect(html.contains("<h2>Earlier incidents</h2>"))

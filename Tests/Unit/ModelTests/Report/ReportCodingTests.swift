@@ -71,7 +71,7 @@ struct ReportCodingTests {
       ])
   }
 
-  @Test("unknown values are encoded as null, and their keys are therefore present")
+  @Test("a missing value is encoded as null, so that its key is present")
   func nulls() throws {
     var report = Sample.indexOutOfRange
     report.process.unit = nil
@@ -84,7 +84,7 @@ struct ReportCodingTests {
     #expect(try ReportCoding.decode(json.utf8) == report)
   }
 
-  @Test("keys of a later version are ignored")
+  @Test("keys that a later version adds to a report are ignored")
   func unknownKeys() throws {
     var json = try ReportCoding.encode(Sample.indexOutOfRange)
     json.insert(contentsOf: #""laterKey":{"a":[1]},"#, at: json.index(after: json.startIndex))
@@ -109,7 +109,7 @@ struct ReportCodingTests {
     #expect(try ReportCoding.decode(json.utf8) == report)
   }
 
-  @Test("slashes are not escaped and keys are sorted")
+  @Test("the JSON of a report has sorted keys and no escaped slashes")
   func form() throws {
     let json = try ReportCoding.encode(Sample.indexOutOfRange)
     #expect(json.contains(#""executable":"/srv/bin/CartServer""#))

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Requests in the text report")
 struct RequestTextTests {
-  @Test("the head of the report has the request of the crash")
+  @Test("the header of the text report has the request of the crash")
   func head() throws {
     let head = try #require(TextRenderer(width: 200).render(Sample.everything).split(separator: "\n\n").first)
     #expect(
@@ -16,7 +16,7 @@ struct RequestTextTests {
     #expect(!TextRenderer().render(Sample.indexOutOfRange).contains("in request"))
   }
 
-  @Test("the ten oldest requests in flight have their ages, and the number of the others follows")
+  @Test("the text report lists the ten oldest requests in flight with ages, and the number of the others")
   func inFlight() throws {
     let section = try #require(
       TextRenderer().render(Sample.everything).split(separator: "\n\n").first { $0.hasPrefix("Requests in flight") })
@@ -53,7 +53,7 @@ struct RequestTextTests {
     #expect(TextRenderer().render(report).contains("GET /cart/17  request 5\n"))
   }
 
-  @Test("the facts of the process have the numbers of requests")
+  @Test("the text report has the process's counts of requests")
   func counts() {
     var report = Sample.everything
     let text = "1200 begun, 1180 finished, 5 failed, 15 lost"
@@ -64,7 +64,7 @@ struct RequestTextTests {
         .contains("\(text); the request of a task is not found with this Swift runtime\n"))
   }
 
-  @Test("texts of a request cannot break out of their line or the page")
+  @Test("strings of a request cannot break out of their line or inject markup")
   func hostile() {
     var report = Sample.everything
     report.threads[0].request?.operation = "GET /\n\u{1b}[31m<script>"

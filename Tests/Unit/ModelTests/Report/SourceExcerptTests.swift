@@ -14,7 +14,9 @@ struct SourceExcerptTests {
     #expect(excerpt.lines == (first...last).map { "line \($0)" })
   }
 
-  @Test("a line beyond the file's end has no excerpt", arguments: [Int.min, -1, 0, 11, 99, Int.max])
+  @Test(
+    "for a line beyond the end of the file there is no source excerpt",
+    arguments: [Int.min, -1, 0, 11, 99, Int.max])
   func noSuchLine(line: Int) { #expect(SourceExcerpt(of: Self.text, around: line) == nil) }
 
   @Test("an excerpt handles an empty file, and a file without a final newline")
@@ -23,7 +25,7 @@ struct SourceExcerptTests {
     #expect(SourceExcerpt(of: Array("a\r\nb".utf8), around: 2)?.lines == ["a", "b"])
   }
 
-  @Test("a report quotes source for its first in-app frame; the verbose form for all of the first crashed thread")
+  @Test("the text report quotes source for the first in-app frame; the verbose one for the whole crashed thread")
   func text() throws {
     let source: SourceLookup = { frame in
       let text = (1...200).map { "    line \($0) of \u{1b}[31m\(frame.function)" }.joined(separator: "\n")

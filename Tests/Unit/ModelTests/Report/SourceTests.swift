@@ -9,7 +9,7 @@ struct SourceTests {
     return report
   }
 
-  @Test("a report from a record line says so in one row, in text and in HTML")
+  @Test("a report from a record line states this source in one row, in text and in HTML")
   func text() {
     let text = TextRenderer(width: 200).render(report(.recordLine))
     #expect(text.contains("Source   imported from a record line, which lacks other threads"))
@@ -18,13 +18,13 @@ struct SourceTests {
     #expect(!HTMLRenderer().render(report(nil)).contains("<dt>Source</dt>"))
   }
 
-  @Test("a source of a later version is shown without control characters")
+  @Test("a source that only a later version defines is shown without control characters")
   func later() {
     let text = TextRenderer().render(report(CrashReport.Source(rawValue: "\u{1b}[31mlater")))
     #expect(text.contains("later") && !text.contains("\u{1b}"))
   }
 
-  @Test("the key source is kept in JSON, and is absent in other reports")
+  @Test("the JSON of a report from a record line has the key `source`; other reports lack this key")
   func json() throws {
     let json = try ReportCoding.encode(report(.recordLine))
     #expect(json.contains(#""source":"record-line""#))

@@ -11,7 +11,7 @@ struct TextRendererTests {
     #expect(text.contains("Missing symbols\n  /srv/bin/CartServer: its symbols were not ready in time\n"))
   }
 
-  @Test("a preliminary report states that before its first stack")
+  @Test("the text of a preliminary report states before the first stack that it is preliminary")
   func preliminary() throws {
     var report = Sample.indexOutOfRange
     report.isPreliminary = true
@@ -28,12 +28,14 @@ struct TextRendererTests {
     try Golden.expect(TextRenderer().render(Sample.indexOutOfRange), isIn: "index-out-of-range.txt")
   }
 
-  @Test("a narrow terminal gets source locations on their own lines")
+  @Test("on a narrow terminal, the text report prints source locations on their own lines")
   func narrow() throws {
     try Golden.expect(TextRenderer(width: 60).render(Sample.indexOutOfRange), isIn: "narrow.txt")
   }
 
-  @Test("sentences wrap between words, and a word that is longer than a line is not split", arguments: [40, 60, 80])
+  @Test(
+    "text reports wrap sentences between words, and do not split a word that is longer than a line",
+    arguments: [40, 60, 80])
   func wrapping(width: Int) {
     var report = Sample.indexOutOfRange
     let word = String(repeating: "w", count: 90)
@@ -47,7 +49,7 @@ struct TextRendererTests {
     #expect(prose.joined(separator: " ").contains(report.diagnosis.sentence))
   }
 
-  @Test("a signal that the process sent itself is shown as sent by itself")
+  @Test("the text report states if the process sent itself the signal")
   func ownSignal() {
     var report = Sample.indexOutOfRange
     report.signal.sender = CrashReport.Sender(pid: report.process.pid, uid: report.process.uid)
@@ -56,7 +58,7 @@ struct TextRendererTests {
     #expect(!TextRenderer(width: 120).render(report).contains("sent by itself"))
   }
 
-  @Test("the verbose text report has every field")
+  @Test("the verbose text report has every field of a report")
   func verbose() throws {
     try Golden.expect(TextRenderer(verbose: true).render(Sample.everything), isIn: "verbose.txt")
   }
@@ -66,7 +68,7 @@ struct TextRendererTests {
     try Golden.expect(TextRenderer().render(Sample.everything), isIn: "two-threads.txt")
   }
 
-  @Test("color highlights in-app frames and changes no text")
+  @Test("a colored text report highlights in-app frames, and has the same text without its escape sequences")
   func color() throws {
     let colored = TextRenderer(color: true).render(Sample.everything)
     try Golden.expect(colored, isIn: "color.txt")
@@ -80,7 +82,7 @@ struct TextRendererTests {
     #expect(plain == TextRenderer().render(Sample.everything))
   }
 
-  @Test("threads with the same stack share one entry, and a thread without a stack has the reason")
+  @Test("the text report shows threads with equal stacks once, and a reason for a thread without a stack")
   func otherThreads() {
     var report = Sample.indexOutOfRange
     let wait = CrashReport.Frame(address: 0x7f00_0000_1200, function: "epoll_wait", trust: .context)
@@ -163,7 +165,7 @@ struct TextRendererTests {
     #expect(text.contains("no frames were captured"))
   }
 
-  @Test("without in-app frames no frames are folded")
+  @Test("if a stack has no in-app frames, the text report folds no frames")
   func onlyRuntime() {
     var report = Sample.indexOutOfRange
     for index in report.threads[0].frames.indices { report.threads[0].frames[index].isOwn = false }

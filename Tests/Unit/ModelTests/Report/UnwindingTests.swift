@@ -23,7 +23,7 @@ struct UnwindingTests {
     #expect(lines.contains("  Thread 12: both stacks have the same 7 frames."))
   }
 
-  @Test("a differing unwind cross-check is always shown, with the frames that the stack of the report lacks")
+  @Test("a differing unwind cross-check is always shown, with the frames that are not in the report's stack")
   func difference() {
     let lines = TextRenderer().render(report([equal, different])).split(separator: "\n")
     let start = lines.firstIndex(of: "Unwind cross-check outside the process")
@@ -35,7 +35,7 @@ struct UnwindingTests {
     #expect(lines.contains("    0x400010  frame-pointer"))
   }
 
-  @Test("frames that only one of the two stacks has are counted")
+  @Test("a differing cross-check states how many frames only one of the two stacks has")
   func lengths() {
     let shorter = CrashReport.Unwinding(tid: 1, agreement: .shorter, shown: .handler, common: 3, found: 3)
     let longer = CrashReport.Unwinding(tid: 2, agreement: .longer, shown: .snapshot, common: 3, found: 5)

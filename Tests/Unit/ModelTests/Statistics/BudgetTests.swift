@@ -3,15 +3,16 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// Compares the split of the budget with `sim4_alloc.py`, in which 40 classes share one budget.
+/// Compares the split of the quarantine's memory budget with the simulation `sim4_alloc.py`, in which 40 classes share
+/// one budget.
 ///
 /// Three of these classes have a bug.
 @Suite("Budget")
 struct BudgetTests {
   /// A simulated service with 40 classes.
   ///
-  /// Each class has its own scale of delays. The split of the budget does not use these scales, but only an assumed
-  /// scale.
+  /// Each class has its own scale of delays between free and use. The split of the budget does not use these scales,
+  /// but one assumed scale.
   struct Fleet {
     var rates: [Double]
     var bytes: [Double]
@@ -83,7 +84,7 @@ struct BudgetTests {
   }
 
   @Test(
-    "the budget's split catches as many accesses as the Python simulation's",
+    "the split of the budget catches as many accesses as that of the Python simulation",
     arguments: [(65_536.0, 0.752, 0.591, 0.714, 0.354), (1_048_576, 0.926, 0.854, 0.887, 0.614)])
   func python(budget: Double, oracle: Double, hits: Double, crashes: Double, fifty: Double) {
     var generator = SeededGenerator(seed: 41)
@@ -137,7 +138,7 @@ struct BudgetTests {
     }
   }
 
-  @Test("a class with two waves of accesses gets slots up to either wave, not up to a point between them")
+  @Test("if a class's accesses come at two delays, its slots reach one of the delays, not a point between them")
   func hull() {
     var late = DelayDistribution()
     for _ in 0..<1_000 { late.add(delay_s: 0.001, retention: 1) }
@@ -178,7 +179,7 @@ struct BudgetTests {
     #expect(abs(evidence.mean - 3.05 / (1.15 + 2)) < 1e-12)
   }
 
-  @Test("the gain of the next KiB falls as slots are added")
+  @Test("each further KiB of the budget gains less than the previous one")
   func gain() {
     let candidate = BudgetCandidate(
       name: "class", accessRate: 10, deallocationsPerSecond: 1_000, bytesPerSlot: 112, delays: DelayCurve())

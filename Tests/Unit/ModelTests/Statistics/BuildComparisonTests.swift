@@ -49,7 +49,9 @@ struct BuildComparisonTests {
     #expect(abs(foundCrashes.mean - crashes) < 5 * foundCrashes.standardError + 0.05, "\(foundCrashes.mean) crashes")
   }
 
-  @Test("equal builds give an alarm in at most 1 % of runs", arguments: [(0.1, 10.0), (0.5, 2), (0.5, 10)])
+  @Test(
+    "two builds with equal crash rates cause an alarm in at most 1 % of runs",
+    arguments: [(0.1, 10.0), (0.5, 2), (0.5, 10)])
   func falseAlarms(share: Double, rate: Double) {
     var generator = SeededGenerator(seed: 72)
     let runs = 600 * Simulation.scale
@@ -57,7 +59,7 @@ struct BuildComparisonTests {
     #expect(Double(alarms) < 0.01 * Double(runs) + 4 * (0.01 * Double(runs)).squareRoot())
   }
 
-  @Test("a build that runs without the other build, or with an invalid share, gives no alarm")
+  @Test("a build that runs without the other build, or with an invalid share of the load, causes no alarm")
   func noComparison() {
     var comparison = BuildComparison()
     for share in [0, 1, -1, 2, Double.nan] { comparison.observe(isNewBuild: true, newShare: share) }
@@ -66,7 +68,7 @@ struct BuildComparisonTests {
   }
 
   @Test(
-    "a fixed bug is accepted as early as in the Python simulation",
+    "the drop of a crash rate after a fix is accepted as early as in the Python simulation",
     arguments: [(1.0, 3.0, 11.7), (1, 5, 6.7), (1, 10, 5.1), (1, 1e9, 4.0), (2, 5, 3.2), (2, 1e9, 2.0), (5, 1e9, 1.0)])
   func rateDrop(rate: Double, drop: Double, days: Double) {
     var generator = SeededGenerator(seed: 73)
@@ -83,7 +85,7 @@ struct BuildComparisonTests {
     #expect(abs(counts.mean - days) < 5 * counts.standardError + 0.05, "\(counts.mean) days")
   }
 
-  @Test("the e-value for a drop has the mean 1 at an unchanged rate, summed exactly")
+  @Test("at an unchanged crash rate, the exact mean of the e-value for a drop is 1")
   func rateDropIsFair() {
     for expected in [0.1, 1, 5] {
       var mean = 0.0

@@ -72,7 +72,7 @@ struct ClassStatisticsTests {
     #expect(try JSONDecoder().decode(ClassSummary.self, from: JSONEncoder().encode(summary)) == summary)
   }
 
-  @Test("an access through a dead handle is not a hit; statistics without that count can be read")
+  @Test("a use of a handle to a freed object is not a hit; statistics without this count can be decoded")
   func handles() throws {
     var statistics = ClassStatistics(className: "A", build: "b", bytesPerSlot: 100, slots: 50)
     let before = try JSONEncoder().encode(statistics)

@@ -32,7 +32,7 @@ struct ClosedLoopTests {
 
   /// Simulates crashes of a service whose rate may change on a given day.
   ///
-  /// Returns the times at which the level was raised.
+  /// Returns the times at which the policy raised the protection level.
   private static func switches(
     days: Int, rate: (Int) -> Double, stopAtFirst: Bool = false, _ generator: inout SeededGenerator
   ) -> [Double] {
@@ -69,7 +69,7 @@ struct ClosedLoopTests {
   }
 
   @Test(
-    "a service at a constant rate is raised at most once a year by mistake, the baseline being learned",
+    "a service with a constant crash rate gets at most one false alarm a year, with a learned baseline",
     arguments: [0.02, 0.1, 0.5, 2])
   func falseAlarms(rate: Double) {
     var generator = SeededGenerator(seed: 83)

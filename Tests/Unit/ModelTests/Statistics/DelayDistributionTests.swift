@@ -32,7 +32,7 @@ struct DelayDistributionTests {
   }
 
   @Test(
-    "the delay estimate is unbiased for every law, with the Python simulation's spread",
+    "the delay estimate is unbiased for every delay law, and varies as in the Python simulation",
     arguments: [
       (DelayLaw.weibull300ms, [0.025, 0.035, 0.041, 0.090, 0.337]),
       (.lognormal100ms, [0.015, 0.034, 0.041, 0.110, 0.185]),
@@ -60,7 +60,7 @@ struct DelayDistributionTests {
     }
   }
 
-  @Test("the raw distribution of hits is biased (0.73 for a true 0.44), and the estimate is not")
+  @Test("the raw distribution of hits is biased (0.73 instead of 0.44); the estimated distribution is not")
   func plainDistributionIsBiased() {
     var generator = SeededGenerator(seed: 22)
     var plain = Measurements()

@@ -34,8 +34,8 @@ struct DetectionProbabilityTests {
       estimates.add(detection.estimate)
       #expect(detection.interval.contains(detection.estimate))
     }
-    // The interval must contain the true value in 95 % of the runs. A share of runs that is more than four standard
-    // errors lower indicates an error in the formula.
+    // The interval must contain the true value in 95 % of the runs. If the share of runs is more than four standard
+    // errors lower, the formula has an error.
     #expect(Double(held) > Double(runs) * 0.95 - 4 * (Double(runs) * 0.95 * 0.05).squareRoot())
   }
 
@@ -77,7 +77,8 @@ struct DetectionProbabilityTests {
     #expect(DetectionProbability(delays: hits, retention: idle)?.estimate == 1)
   }
 
-  @Test("a rate's interval is Jeffreys' interval: 2.57 to 8.87 for 10 events in 2 units, and from 0 for no events")
+  @Test(
+    "the interval of a rate is Jeffreys' interval: 2.57 to 8.87 for 10 events in 2 units, from 0 for no events")
   func eventRate() throws {
     let ten = try #require(EventRate(events: 10, exposure: 2))
     #expect(ten.estimate == 5)

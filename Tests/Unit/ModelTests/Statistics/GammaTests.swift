@@ -6,7 +6,7 @@ import Testing
 struct GammaTests {
   /// The expected values were computed with scipy 1.17 (`gammaincc`, `gamma.ppf`, `gammaln`).
   @Test(
-    "the gamma function's upper tail equals scipy's",
+    "the upper tail of the gamma distribution equals scipy's gammaincc",
     arguments: [
       (0.5, 0.3, 0.4385780260809997), (1, 2, 0.1353352832366127), (50, 40, 0.9296649333406051),
       (50, 60, 0.08440668109369177), (500, 480, 0.8137180268096754), (5_000, 5_100, 0.07932888107761896),

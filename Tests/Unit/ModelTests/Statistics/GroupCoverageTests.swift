@@ -30,7 +30,7 @@ struct GroupCoverageTests {
   }
 
   @Test(
-    "after 59 hits without a new group, as many accesses are unseen as in the Python simulation",
+    "if the quarantine stops after 59 hits without a new group, it has missed as many accesses as in Python",
     arguments: [(1, 1.0, 60.0, 0.0), (5, 1, 75, 0), (20, 1, 171, 0.011), (20, 1.5, 208, 0.021), (100, 1, 604, 0.035)])
   func runRule(groups: Int, exponent: Double, hits: Double, unseen: Double) {
     var generator = SeededGenerator(seed: 51)
@@ -49,7 +49,7 @@ struct GroupCoverageTests {
   }
 
   @Test(
-    "at Good's estimate of 2 % after 50 hits, as many accesses are unseen as in the Python simulation",
+    "if the quarantine stops at Good's estimate of 2 %, it has missed as many accesses as in Python",
     arguments: [(20, 0.034), (100, 0.021)])
   func goodRule(groups: Int, unseen: Double) {
     var generator = SeededGenerator(seed: 52)

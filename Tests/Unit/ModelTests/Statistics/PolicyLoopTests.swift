@@ -31,7 +31,7 @@ struct PolicyLoopTests {
     return (loop, events, time_s)
   }
 
-  @Test("a service without crashes stays at the base level, with the operator's classes")
+  @Test("a service without crashes stays at the base level of protection, with the operator's classes")
   func quiet() {
     let (loop, events, _) = Self.alarmed(crashes: 0)
     #expect(events.isEmpty)
@@ -42,7 +42,7 @@ struct PolicyLoopTests {
           includesOwnClasses: false))
   }
 
-  @Test("a few crashes raise the level once, list their class, and give the reason")
+  @Test("a few crashes raise the protection level once, with their class and the reason")
   func raise() throws {
     let (loop, events, _) = Self.alarmed()
     let event = try #require(events.first)
@@ -201,7 +201,7 @@ struct PolicyLoopTests {
     #expect(loop.protection.classes == ["App.Listed", "App.Session"])
   }
 
-  @Test("a canary that crashes more often than the fleet raises the level, even at a normal rate of the service")
+  @Test("a new build that crashes more often than the old one raises the level, even if the service's rate is normal")
   func canary() throws {
     var loop = PolicyLoop(rules: ProtectionRules(allowsAutomaticProtection: true, alarmThreshold_days: 1e9))
     var events: [PolicyEvent] = []
@@ -228,7 +228,7 @@ struct PolicyLoopTests {
     #expect(loop.receive(Self.crash(1), at: 1_600 * Self.day_s).isEmpty)
   }
 
-  @Test("twice the crashes at twice the load cause no alarm")
+  @Test("twice as many crashes under twice the load cause no alarm")
   func load() {
     var baseline = CrashBaseline()
     for _ in 0..<60 { baseline.observe(days: 1, load: 10, events: 1) }
@@ -240,7 +240,7 @@ struct PolicyLoopTests {
     #expect(abs(baseline.learned_days - 90) < 1e-9)
   }
 
-  @Test("a clock set back or to an invalid time only stops the time of the loop")
+  @Test("if the clock is set back or to an invalid time, the policy loop only stops counting time")
   func clock() {
     var (loop, _, _) = Self.alarmed(crashes: 0)
     for time_s in [-1e300, .nan, .infinity, 0] { #expect(loop.receive(.load(["b": .nan]), at: time_s).isEmpty) }

@@ -106,7 +106,7 @@ struct RetentionTests {
     #expect(retention.reach_s == 2)
   }
 
-  @Test("one in 20 freed objects is kept in the sampled part, the others in the queue")
+  @Test("one in 20 freed objects goes to the sampled part of the quarantine, the others to the queue")
   func disjoint() {
     let retention = Retention(slots: 50, deallocationsPerSecond: 100)
     #expect(retention.probability(after: 0) == 1)

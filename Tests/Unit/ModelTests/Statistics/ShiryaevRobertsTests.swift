@@ -21,7 +21,7 @@ struct ShiryaevRobertsTests {
   }
 
   @Test(
-    "a rise is detected as early as in the Python simulation, on average", .serialized,
+    "on average, a rise of the crash rate is detected as early as in the Python simulation", .serialized,
     arguments: [
       (0.1, 5.0, 11.6), (0.1, 10, 4.7), (0.5, 3, 8.3), (0.5, 5, 3.6), (2, 1.5, 20.9), (2, 2, 7.7), (2, 3, 3.1),
       (10, 1.5, 6.5), (10, 2, 2.4),
@@ -42,7 +42,7 @@ struct ShiryaevRobertsTests {
   }
 
   @Test(
-    "without a rise the mean time to a false alarm is above a year, as in the Python simulation",
+    "at a constant crash rate, the mean time to a false alarm exceeds a year, as in the Python simulation",
     arguments: [(0.1, 720.0), (0.5, 996), (2, 1_531)])
   func falseAlarms(rate: Double, python: Double) {
     var generator = SeededGenerator(seed: 62)

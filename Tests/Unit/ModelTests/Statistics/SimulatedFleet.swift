@@ -4,7 +4,7 @@ import Foundation
 
 /// The simulation of `sim7_loop.py` with the real policy loop.
 ///
-/// It simulates services, their builds, bugs in some builds, and the effect of the protection.
+/// The simulation has services, their builds, bugs in some builds, and the effect of the protection.
 struct SimulatedFleet {
   struct Result {
     var builds = 0
@@ -28,7 +28,7 @@ struct SimulatedFleet {
 
   /// The number of crashes per day that are wrongly diagnosed as use-after-free.
   var background = 0.3
-  /// The share of uncaught accesses that crash, as measured in the crash matrix.
+  /// The share of uncaught accesses that crash the process, as measured in the crash matrix.
   var crashShare = 0.57
   /// The share of use-after-free crashes whose class the report names (rule L1).
   var namedShare = 0.49

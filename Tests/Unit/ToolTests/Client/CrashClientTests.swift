@@ -53,7 +53,7 @@ struct CrashClientTests {
   }
 
   @Test(
-    "each error of the Varlink interface has its case",
+    "each error of the Varlink interface is decoded as its own case",
     arguments: [
       ("NoSuchReport", #"{"id":"ab"}"#, ProtocolError.noSuchReport(id: "ab")),
       ("AmbiguousID", #"{"id":"a","count":3}"#, .ambiguousID(id: "a", count: 3)),
@@ -70,7 +70,7 @@ struct CrashClientTests {
     #expect(throws: ClientError.refused(expected)) { try CrashClient(socketPath: daemon.socketPath).report(id: "ab") }
   }
 
-  @Test("stacks are returned with a report that this version cannot read")
+  @Test("the client returns recorded stacks even if it cannot decode their report")
   func stacksAlone() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -81,7 +81,7 @@ struct CrashClientTests {
     #expect(stacks.map(\.tid) == [8] && stacks.first?.bytes == [1, 2])
   }
 
-  @Test("keys that this version does not know stay in the report's JSON")
+  @Test("unknown keys stay in the JSON of a report")
   func unknownKeys() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -95,7 +95,8 @@ struct CrashClientTests {
   }
 
   @Test(
-    "other bytes than a reply are a malformed reply", arguments: ["nonsense", "", "{}", #"{"parameters":[]}"#, "\u{1}"])
+    "bytes that are not a reply cause the error for a malformed reply",
+    arguments: ["nonsense", "", "{}", #"{"parameters":[]}"#, "\u{1}"])
   func garbage(text: String) throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -118,7 +119,7 @@ struct CrashClientTests {
     #expect(throws: ClientError.closed(path: daemon.socketPath)) { try client.status() }
   }
 
-  @Test("a peer that hangs up during a call ends the call, not the process")
+  @Test("if the peer hangs up during a call, the call fails, and no SIGPIPE ends the process")
   func hangupWhileSending() throws {
     let daemon = try FakeDaemon { _ in }
     defer { daemon.stop() }

@@ -35,7 +35,7 @@ struct EventStreamTests {
     #expect(try stream.next() == nil)
   }
 
-  @Test("an error ends the event stream")
+  @Test("an error reply ends the event stream")
   func error() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -61,7 +61,7 @@ struct EventStreamTests {
         == "crashd is older than crashctl and cannot stream incidents; update crashd")
   }
 
-  @Test("an event without a cursor is malformed, because no client could resume after it")
+  @Test("an event without a cursor is an error, because no client could resume after it")
   func withoutCursor() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -99,7 +99,7 @@ struct EventStreamTests {
   }
 
   @Test(
-    "the cursor of an event that is too large is known if it precedes the report",
+    "the client reads the cursor of an event that is too large if the cursor precedes the report",
     arguments: [
       (#"{"cursor":"c1","report":{"cursor":"c9","#, "c1"), (#"{"report":{"cursor":"c9","#, nil),
       (#"{"cursor":"c\u0031","report":{"#, nil), (#"{"cursor":"","report":{"#, nil), (#"{"#, nil),
@@ -128,7 +128,7 @@ struct EventStreamTests {
     #expect(throws: ClientError.closed(path: daemon.socketPath)) { try stream.next() }
   }
 
-  @Test("a wait for events ends when the reader of the output hangs up")
+  @Test("a wait for events ends when the reader of the program's output hangs up")
   func hangup() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -148,7 +148,7 @@ struct EventStreamTests {
     #expect(throws: ClientError.cancelled) { try stream.next(hangup: ends[1]) }
   }
 
-  @Test("a wait for events can have a time limit")
+  @Test("a wait for events ends at its time limit")
   func timeout() throws {
     let daemon = try FakeDaemon { $0.waitForHangup() }
     defer { daemon.stop() }

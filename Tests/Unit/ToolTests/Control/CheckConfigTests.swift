@@ -30,7 +30,7 @@ struct CheckConfigTests {
     try body(path)
   }
 
-  @Test("options precede the environment, and the environment the file; --check-config prints the result")
+  @Test("options take precedence over the environment, and both over the file; --check-config prints the result")
   func order() throws {
     try withFile("log-level: debug\ndebuginfod-urls: [https://file.example.org]\nretention: {age: 5d}") { path in
       let file = try crashd(["--config", path])

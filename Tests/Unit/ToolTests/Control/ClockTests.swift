@@ -16,7 +16,7 @@ struct ClockTests {
   }
 
   @Test(
-    "an age is in the largest unit of which there are two or more, and a future time has the age 0s",
+    "an age is shown in the largest unit that it has at least twice; the age of a future time is 0s",
     arguments: [(0, "0s"), (119, "119s"), (120, "2m"), (7_199, "119m"), (7_200, "2h"), (172_800, "2d"), (-5, "0s")])
   func age(seconds: Int, text: String) {
     #expect(Age.text(seconds) == text)

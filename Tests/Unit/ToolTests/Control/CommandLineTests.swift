@@ -153,7 +153,7 @@ struct CommandLineTests {
   }
 
   @Test(
-    "a time may start with a minus sign",
+    "the value of --since or --until may start with a minus sign",
     arguments: [["-S", "-2h"], ["--until", "-1d"], ["--since=-5min"], ["-S-2h", "-n1"]])
   func negativeTime(arguments: [String]) throws {
     let daemon = try Self.daemon()
@@ -200,7 +200,7 @@ struct CommandLineTests {
     #expect(result.complaint == "crashctl: \(complaint)\n")
   }
 
-  @Test("JSON can be requested in a short form, with -j, or with --json without a value")
+  @Test("JSON can be requested with --json=short, with -j, or with --json without a value")
   func briefJSON() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
@@ -215,7 +215,7 @@ struct CommandLineTests {
     #expect(empty.output == "[]\n")
   }
 
-  @Test("times are in the local zone, which is shown, or in UTC")
+  @Test("crashctl prints times in the local zone, with its name, or in UTC")
   func zones() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
@@ -231,7 +231,7 @@ struct CommandLineTests {
     #expect(try Self.crashctl(["show", "--json=short"], environment: environment).output.contains("T08:10:11.000123Z"))
   }
 
-  @Test("dump takes the format from its file's extension, and prints a note if the extension names no format")
+  @Test("dump determines the format by the file's extension, and prints a note if the extension is unknown")
   func extensions() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
@@ -270,7 +270,7 @@ struct CommandLineTests {
     #expect(ids.output == "aa11\nbb22\n", "\(ids.complaint)")
     let missing = try Self.crashctl(["list", "zz"], environment: environment)
     #expect(missing.status == 1 && missing.complaint.hasPrefix("crashctl: no crash matches 'zz'"))
-    // A verb after options is an error. crashctl does not treat this verb as a search word.
+    // A verb after options is an error, because crashctl does not treat it as a search word.
     let misplaced = try Self.crashctl(["--json=short", "show"], environment: environment)
     #expect(misplaced.status == 2 && misplaced.complaint.contains("options follow the verb"))
   }
@@ -287,7 +287,7 @@ struct CommandLineTests {
     #expect(metrics.status == 0 && metrics.output == "crashd_reports 2\n# EOF\n")
   }
 
-  @Test("explain lists the rules with their evidence, applying rules first")
+  @Test("explain lists the rules with their evidence, and the rules that apply first")
   func explain() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }

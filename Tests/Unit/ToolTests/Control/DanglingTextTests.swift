@@ -32,7 +32,7 @@ struct DanglingTextTests {
     """
   }
 
-  @Test("bars show shares of the maximum; zero differs from a small value, and NaN does not trap")
+  @Test("a bar shows a value as a share of the maximum; zero differs from a small value, and NaN does not trap")
   func sparkline() {
     #expect(Sparkline.text([]) == "")
     #expect(Sparkline.text([0, 0]) == "··")
@@ -40,7 +40,7 @@ struct DanglingTextTests {
     #expect(Sparkline.text([.nan, -1, .infinity, 2]) == "··██")
   }
 
-  @Test("a trend includes days without crashes, and can be limited to one build")
+  @Test("a trend of use-after-free crashes includes days without crashes, and can be limited to one build")
   func trend() throws {
     let days = [
       Self.day("2026-11-18", crashes: 2, hits: 0), Self.day("2026-11-21", crashes: 4, hits: 9, build: "aa11"),
@@ -55,7 +55,7 @@ struct DanglingTextTests {
     #expect(last.contains("4 in 1 day, too few for a trend (1 of 7 days)") && !last.contains("DAY"))
   }
 
-  @Test("a policy's text names each setting's source, the stop rule's progress and processes that did not apply it")
+  @Test("the text of a policy names each setting's source, the stop rule's progress and processes without the policy")
   func policy() throws {
     let policy = try Self.policy()
     let text = DanglingText.policy(policy, events: [], terminal: Self.terminal)
@@ -71,7 +71,7 @@ struct DanglingTextTests {
     #expect(list.contains("CLASSES") && list.contains("2/3") && list.contains("/srv/shop"))
   }
 
-  @Test("programs without use-after-free are only counted in a trend, and shown if one of them is named")
+  @Test("a trend shows a program without use-after-frees only if it is named, and counts the other ones")
   func quiet() throws {
     let quiet = try Self.policy(Self.day("2026-11-18", crashes: 0, hits: 0))
     var still = quiet
@@ -100,7 +100,7 @@ struct DanglingTextTests {
     #expect(DanglingText.events(events, terminal: Self.terminal, legend: false).split(separator: "\n").count == 2)
   }
 
-  @Test("a group's line has the count, the class and the call site")
+  @Test("the line of a use-after-free group has the count, the class and the call site")
   func groups() {
     let group = DanglingGroup(
       id: "aa-1", program: "shop", className: "App.Session", kind: "call", method: "Session.greet()", place: "serve()",
@@ -114,7 +114,7 @@ struct DanglingTextTests {
     #expect(lines[1].contains("call of Session.greet() in serve() (Shop.swift:12)"), "\(text)")
   }
 
-  @Test("an incident of a contained request shows the request with its id and trace, in a list without a terminal too")
+  @Test("an incident of a contained request shows the request with its id and trace, also in a list for a pipe")
   func request() {
     var incident = IncidentReport(
       id: "aa-1", first: "2026-11-21T10:00:00Z", last: "2026-11-21T10:00:00Z", count: 1,
@@ -135,7 +135,7 @@ struct DanglingTextTests {
     #expect(text.contains("Trapped (thread unknown):"))
   }
 
-  @Test("numbers are printed with only as many digits as necessary")
+  @Test("crashctl dangling prints numbers with only as many digits as necessary")
   func numbers() {
     #expect([0, 1, 0.25, 12.34, 365.4, -0.5].map(DanglingText.number) == ["0", "1", "0.25", "12.3", "365", "-0.50"])
     #expect(DanglingText.number(.infinity) == "∞" && !DanglingText.number(1e300).isEmpty)

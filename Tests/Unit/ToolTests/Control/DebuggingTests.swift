@@ -7,7 +7,7 @@ import Testing
 
 @testable import CrashControl
 
-/// Tests that strings of a crashed process never reach a debugger, a pager or a shell as commands.
+/// Tests that crashctl never passes strings of a crashed process as commands to a debugger, a pager or a shell.
 @Suite("Attacks on crashctl debug and the pager")
 struct DebuggingTests {
   /// A directory of files that is removed when the object is deallocated.

@@ -40,7 +40,7 @@ struct DoctorTests {
         == "since crashd started: 3 processes whose rings could not be read. See crashd's log.")
   }
 
-  @Test("doctor says which setting of the pod is missing if processes attached from another pid namespace")
+  @Test("doctor names the missing pod setting if processes attached from another pid namespace")
   func pidNamespace() throws {
     let daemon = try FakeDaemon { connection in
       while let call = connection.call() {
@@ -86,7 +86,7 @@ struct DoctorTests {
     #expect(try remedy(["A=1", "CRASHSHIELD_DISABLE=1"])?.hasPrefix("remove CRASHSHIELD_DISABLE") == true)
   }
 
-  @Test("the verdict about a process whose memory map is not readable is unknown, unless the process is attached")
+  @Test("for a process whose memory map is not readable, doctor's verdict is unknown, unless it is attached")
   func notReadable() throws {
     func verdict(attached: Bool) throws -> (Finding.Level?, String) {
       let found = try findings(caught: "0000000000000cf8", maps: nil, attached: attached)
@@ -169,7 +169,7 @@ struct DoctorTests {
   }
 
   @Test(
-    "doctor says whether containment works in a process, and why not",
+    "doctor states whether containment works in a process, or why it does not",
     arguments: [
       ("null", Finding.Level.note, "off: a Swift trap ends the process at once"),
       ("{\"mode\":\"drain\",\"budget\":0}", .good, "drain: after a trap, the other requests finish"),
@@ -282,7 +282,7 @@ struct DoctorTests {
     #expect(doctor.program("/nowhere").map(\.level) == [.fault])
   }
 
-  @Test("doctor rejects a section table with wrong offsets")
+  @Test("doctor rejects an ELF file whose section table has wrong offsets")
   func hostileImage() throws {
     let scratch = try Scratch()
     defer { scratch.remove() }
@@ -352,7 +352,7 @@ struct DoctorTests {
     let silent = try guards("")
     #expect(silent.level == .note && silent.remedy.contains("Shield.selfTest()"))
     #expect(try guards(#","selfTest":null"#) == silent)
-    // Without crashd's data, doctor reports nothing about guards, because the process is not attached.
+    // If crashd has no data about the process, it is not attached, and doctor reports nothing about guards.
     #expect(try levels()["guards"] == nil)
   }
 

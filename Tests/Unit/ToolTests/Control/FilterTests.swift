@@ -78,7 +78,7 @@ struct FilterTests {
     Flag(words: ["-S", "@1795248611"], parameter: "since", value: .string("2026-11-21T08:10:11Z")),
   ]
 
-  @Test("crashctl accepts every source and kind of incidents, and lists them for another word")
+  @Test("crashctl accepts every source and kind of incidents; the error for any other word lists them")
   func incidentWords() throws {
     let sources = ["quarantine", "pages", "guard", "isolated"]
     #expect(IncidentReport.Source.known.map(\.rawValue) == sources)
@@ -96,7 +96,7 @@ struct FilterTests {
 
   /// Runs the verb, and returns the parameters of its first call of the method.
   ///
-  /// The daemon sends no reply, and the missing reply ends every verb.
+  /// The daemon answers every call with an error, which ends each verb.
   private func asked(_ words: [String], method: String) throws -> [String: JSONValue] {
     let calls = Mutex<[String]>([])
     let daemon = try FakeDaemon { connection in

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests crashd on a full file system of the test's own.
+/// Tests crashd on a full file system that the test mounts.
 ///
 /// The file system is in a mount namespace that ends with the test.
 @Suite("A disk that is full when crashd starts")
@@ -45,7 +45,7 @@ struct FullDiskTests {
   private static let mayMount = geteuid() == 0 && (try? run(["unshare", "-m", "true"]).status) == 0
 
   @Test(
-    "F16: crashd starts on a full disk, buffers crashes, logs that, and stores them when there is room",
+    "F16: crashd starts on a full disk, buffers crashes, logs this, and stores them when there is space",
     .enabled(if: mayMount))
   func start() throws {
     let scratch = try Scratch()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Texts of crashctl guards")
 struct GuardTextTests {
-  @Test("an error about an unknown guard kind or mode suggests the nearest one, or the help")
+  @Test("the error for an unknown guard kind or mode suggests the nearest one, or the help")
   func mistakes() throws {
     #expect(try GuardText.kind("index") == "index" && GuardText.kind("all") == nil)
     #expect(try GuardText.mode("absorb") == "absorb" && GuardText.mode("program") == "program")

@@ -18,7 +18,7 @@ struct HelpTests {
     #expect(try CommandLineTests.crashctl(["--generate-completion-script", shell]).output == result.output)
   }
 
-  @Test("help lists the verbs in groups, and a verb with subcommands shows the options of its default subcommand")
+  @Test("help lists verbs in groups; for a verb with subcommands it shows the default subcommand's options")
   func groupedHelp() throws {
     let help = try CommandLineTests.crashctl(["--help"]).output
     for title in ["SHOW CRASHES", "THE SERVICE"] { #expect(help.contains(title + " SUBCOMMANDS:"), "\(help)") }
@@ -33,7 +33,7 @@ struct HelpTests {
     }
   }
 
-  @Test("values are completed with descriptions for zsh and fish, and without them for bash")
+  @Test("completions of option values have descriptions in zsh and fish, and none in bash")
   func valueCompletion() throws {
     let daemon = try CommandLineTests.daemon()
     defer { daemon.stop() }

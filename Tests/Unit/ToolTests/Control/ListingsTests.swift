@@ -29,7 +29,7 @@ struct ListingsTests {
 
   private static let now = Clock(now: 1_795_248_611 + 300, isUTC: true)
 
-  @Test("on a terminal a list has ages, and adjacent crashes of one group are one line with their count")
+  @Test("on a terminal a list shows ages, and adjacent crashes of one group as one line with their count")
   func overview() throws {
     let reports = try ["a", "b"].map { function in
       var own = try summary(function: function)
@@ -50,7 +50,7 @@ struct ListingsTests {
     #expect(lengthy.split(separator: "\n").count == 4 && lengthy.contains("2026-11-21 08:10:11 UTC"))
   }
 
-  @Test("a column with one value is printed once below the table, but remains in pipes and one-row tables")
+  @Test("a column with equal values becomes a line below the table, except in pipes and one-row tables")
   func common() throws {
     let other = try summary(name: "till", function: "b")
     let table = { (rows: [ReportSummary], width: Int?) in
@@ -112,7 +112,7 @@ struct ListingsTests {
     #expect(colored.components(separatedBy: "\u{1b}[").count - 1 == 2 * resets)
   }
 
-  @Test("a crash that follow prints shows its source location once")
+  @Test("follow prints the source location of a crash once")
   func placeOnce() throws {
     let json = SampleJSON.report(id: "bb22").replacing("in checkout().", with: "in checkout() (Cart.swift:42).")
     let received = try JSONDecoder().decode(ReceivedReport.self, from: Data(json.utf8))
@@ -130,7 +130,7 @@ struct ListingsTests {
     }
   }
 
-  @Test("JSON for a terminal has the same value without raw control characters")
+  @Test("JSON for a terminal encodes the same value without raw control characters")
   func json() throws {
     let name = "a\u{1b}[2J\u{9b}1m\u{202e}c\u{7f}"
     let text = try JSONStyle.short.text([name])

@@ -5,7 +5,7 @@ import Testing
 struct LocalTimeTests {
   private let now = 1_795_248_611
 
-  @Test("a stored time and its local form are the same moment")
+  @Test("a stored time is converted to the local time of the same instant")
   func roundTrip() throws {
     let stored = LocalTime.rfc3339(now)
     #expect(stored == "2026-11-21T08:10:11Z")
@@ -16,7 +16,7 @@ struct LocalTimeTests {
     #expect(LocalTime.parse("@\(now)") == now)
   }
 
-  @Test("spans are subtracted from the current time")
+  @Test("a time option such as -2h is subtracted from the current time")
   func spans() {
     for (text, seconds) in [("-90", 90), ("-5min", 300), ("2h ago", 7200), ("-3d", 259_200), ("1 week ago", 604_800)] {
       #expect(LocalTime.parse(text, now: now) == now - seconds, "\(text)")
@@ -35,7 +35,7 @@ struct LocalTimeTests {
   }
 
   @Test(
-    "a malformed local time is refused",
+    "a malformed local time in an option is refused",
     arguments: [
       "", " ", "-", "2026-13-01", "2026-11", "25:00", "08", "2026-11-21 08", "08:10 2026-11-21", "2026-11-21  08:10",
       "-5parsecs", "-99999999999999999999", "@", "@-1", "2026-11-21 08:10 Nowhere", "@99999999999999999999",

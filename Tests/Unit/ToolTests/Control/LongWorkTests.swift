@@ -70,7 +70,7 @@ struct LongWorkTests {
     }
   }
 
-  @Test("debug runs the debugger with the core only, and says so, if the executable has another build")
+  @Test("if the executable on disk is of another build, debug prints this and passes only the core to the debugger")
   func debug() throws {
     // This test uses /bin/echo as the debugger and /bin/true as the core, because crashctl only needs existing files.
     let words = try crashctl(["debug", "bb", "--debugger", "/bin/echo", "--core", "/bin/true"])
@@ -90,7 +90,7 @@ struct LongWorkTests {
     return report
   }
 
-  @Test("a core is found by the kernel's pattern, and the first core after the crash is used")
+  @Test("crashctl finds a core by the kernel's core_pattern, and uses the first core after the crash")
   func core() throws {
     let directory = "/tmp/cs-core-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
@@ -199,7 +199,7 @@ struct LongWorkTests {
     if rows ?? 24 >= 24 { #expect(text.contains("bb22") && text.contains("trap in shop.buy()")) }
   }
 
-  @Test("top prints once with --once, and without a terminal")
+  @Test("top prints its tables only once with --once or without a terminal")
   func topOnce() throws {
     let once = try crashctl(["top", "--once"])
     #expect(once.status == 0 && once.output.contains("3 crashes of 1 kind in the last hour"))

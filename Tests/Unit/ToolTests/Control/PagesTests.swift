@@ -128,7 +128,9 @@ struct PagesTests {
     #expect(some.complaint == "crashctl: older uses are not shown: see -n NUMBER\n")
   }
 
-  @Test("a JSON array written in parts equals an array written at once", arguments: [JSONStyle.short, .pretty])
+  @Test(
+    "a JSON array that is written in parts equals an array that is written at once",
+    arguments: [JSONStyle.short, .pretty])
   func arrayWriter(style: JSONStyle) throws {
     let values = (0..<5).map { ["key": "\($0)", "[": "]"] }
     for cuts in [[], [5], [2, 0, 3], [1, 1, 1, 1, 1]] {
@@ -144,7 +146,7 @@ struct PagesTests {
   }
 
   @Test(
-    "signals are read by name, with and without SIG, and by number",
+    "a signal option accepts a name, with and without SIG, or a number",
     arguments: zip(
       ["SIGSEGV", "segv", "11", "Abrt", "sigkill", "0", "-11", "99", "SIGFOO", ""],
       ["SIGSEGV", "SIGSEGV", "SIGSEGV", "SIGABRT", "SIGKILL", nil, nil, nil, nil, nil]))

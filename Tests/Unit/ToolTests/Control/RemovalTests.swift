@@ -62,7 +62,7 @@ struct RemovalTests {
     #expect(result.output.contains("checkout()"))
   }
 
-  @Test("follow drops an event that is not a report, acknowledges it, and prints the next one")
+  @Test("follow skips an event that is not a report, acknowledges it, and prints the next one")
   func unreadable() throws {
     let acknowledged = Mutex<[Bool]>([])
     let daemon = try FakeDaemon { connection in
@@ -85,7 +85,7 @@ struct RemovalTests {
   }
 
   @Test(
-    "ages are parsed with units",
+    "an age such as 3d is parsed with its unit",
     arguments: zip(
       ["90s", "15m", "12h", "7d", "4w", "7", "d", "-1d", "99999999999999w"],
       [90, 900, 43_200, 604_800, 2_419_200, nil, nil, nil, nil]))

@@ -11,7 +11,7 @@ import Testing
 @Suite("ReportSelector")
 struct ReportSelectorTests {
   @Test(
-    "a search word is tried as each kind of selector that it resembles",
+    "a search word is tried as each kind of selector whose form it has",
     arguments: [
       ("14268", ["pid=14268", "name=14268", "unit=14268.service", "group=14268"]),
       ("shop", ["name=shop", "unit=shop.service"]),
@@ -59,7 +59,7 @@ struct ReportSelectorTests {
     for word in ["4711", "bb", "shop", nil] { #expect(try id(word) == "bb22") }
     calls.withLock { $0.removeAll() }
     _ = try id("bb")
-    // crashctl first requests the word as an id. It needs no list if this request succeeds.
+    // crashctl first requests the word as an id. If this request succeeds, crashctl requests no list.
     #expect(calls.withLock { $0.contains { $0.contains("Crashd.List") } } == false)
     #expect(throws: ClientError.refused(.noSuchReport(id: "dead"))) { try id("dead") }
     let base = ReportFilter(signal: "SIGILL")

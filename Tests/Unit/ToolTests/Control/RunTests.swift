@@ -38,7 +38,7 @@ struct RunTests {
     }
   }
 
-  /// Returns whether a process has ended, or the kernel is ending it.
+  /// Returns whether a process has ended or is being ended by the kernel.
   private func isEnding(_ pid: String) throws -> Bool {
     guard let stat = FileManager.default.contents(atPath: "/proc/\(pid)/stat"),
       let status = FileManager.default.contents(atPath: "/proc/\(pid)/status")
@@ -162,7 +162,7 @@ struct RunTests {
   }
 
   @Test(
-    "a broken output pipe of crashctl leaves no process and no file behind",
+    "if the reader of crashctl's output ends, run leaves no process and no file behind",
     arguments: [["demo"], ["run", "--", "sh", "-c", "echo 1; kill -SEGV $$"]])
   func readerGone(arguments: [String]) throws {
     try withDirectory { path in

@@ -9,7 +9,7 @@ final class ServeProcess {
   private let process = Process()
   private let output = Pipe()
   private let complaint = Pipe()
-  /// The lines of standard error that were read.
+  /// The lines of standard error that were read up to now.
   private(set) var complaints: [String] = []
   private let watchdog: DispatchWorkItem
 
@@ -35,7 +35,7 @@ final class ServeProcess {
     try CommandLineTests.runUnblocked(process)
     let pid = process.processIdentifier
     self.pid = pid
-    // If crashctl hangs for 300 seconds, the test kills it. Its pipes then close, and the test fails.
+    // If crashctl hangs for 300 seconds, the test kills it. The pipes of crashctl then close, and the test fails.
     watchdog = DispatchWorkItem { kill(pid, SIGKILL) }
     DispatchQueue.global().asyncAfter(deadline: .now() + 300, execute: watchdog)
   }

@@ -17,7 +17,7 @@ struct ServeTests {
     return (messages, status)
   }
 
-  @Test("a server that dies under load loses only the connection that killed it, and none is refused or reset")
+  @Test("a server that crashes under load loses only the connection of the crash; none is refused or reset")
   func load() throws {
     let serve = try ServeProcess(ServeProcess.server("serve"), options: ["--min-uptime", "0s"])
     let port = try serve.port()
@@ -73,7 +73,7 @@ struct ServeTests {
     #expect(FileManager.default.fileExists(atPath: file))
   }
 
-  @Test("serve does not wait for a server on a Unix socket whose queue is full")
+  @Test("serve does not block at a Unix socket whose listener has a full queue")
   func fullQueue() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/socket"
@@ -102,7 +102,7 @@ struct ServeTests {
     #expect(serve.end() == 3)
   }
 
-  @Test("a standard error that no process reads does not end serve")
+  @Test("serve continues if no process reads its standard error")
   func closedError() throws {
     let directory = try TestDirectory()
     let pipe = directory.path + "/pipe"
@@ -191,13 +191,14 @@ struct ServeTests {
     #expect(serve.complaints.last == "crashctl: SIGTERM: no restart follows")
   }
 
-  @Test("serve adopts and reaps the orphans of its program")
+  @Test("serve becomes the parent of its program's orphans, and reaps them")
   func orphans() throws {
     let serve = try ServeProcess(ServeProcess.server("orphan"))
     let words = try serve.output(beginningWith: "orphan ")
     #expect(words.last == "\(serve.pid)")
     let orphan = try #require(words.first.flatMap { pid_t($0) })
-    // The orphan has printed the line before its end. The test polls, because only crashctl can wait for the orphan.
+    // The orphan printed this line before it ended, so it may still exist. The test polls, because only crashctl can
+    // wait for the orphan.
     while kill(orphan, 0) == 0 { sched_yield() }
     #expect(errno == ESRCH)
     kill(serve.pid, SIGTERM)
@@ -205,7 +206,7 @@ struct ServeTests {
   }
 
   @Test(
-    "serve names what is wrong in its arguments",
+    "the errors of serve name the wrong argument and the reason",
     arguments: [
       (["--", "true"], "serve needs an address: crashctl serve --listen PORT -- PROGRAM ARGS…"),
       (["--listen", "80"], "serve needs a program: crashctl serve --listen PORT -- PROGRAM ARGS…"),
@@ -237,7 +238,7 @@ struct ServeTests {
     #expect(result.complaint.contains(message), "\(result.complaint)")
   }
 
-  @Test("an option --json of the program stays as it is")
+  @Test("serve passes an option --json after the program's name to the program")
   func programOptions() throws {
     let result = try CommandLineTests.crashctl(
       ["serve", "--listen", "127.0.0.1:0", "--", "sh", "-c", "echo $1; exit 1", "sh", "--json", "--exit-zero"])

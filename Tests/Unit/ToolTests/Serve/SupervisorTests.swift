@@ -11,11 +11,11 @@ struct SupervisorTests {
   /// The clock advances only with the uptime of a program or with a delay.
   private final class Script: SupervisorSystem {
     enum Step {
-      /// The program ends after this uptime.
+      /// The program runs for this time and then ends.
       case end(Int32, after: Duration)
       case exit(Int32)
       case signal(Int32, isSent: Bool = true)
-      /// A process that the supervisor adopted ends.
+      /// An orphan that the supervisor adopted ends.
       case orphan
     }
 
@@ -93,14 +93,14 @@ struct SupervisorTests {
     return try supervisor.run()
   }
 
-  @Test("a program that ran long enough is restarted at once, however often a signal ends it")
+  @Test("a program that ran long enough is restarted at once, even if signals end it repeatedly")
   func longRuns() throws {
     let script = Script(Array(repeating: .end(SIGILL, after: .seconds(1)), count: 200))
     #expect(try run(script) == .exited(0))
     #expect(script.record.delays == Array(repeating: .zero, count: 200))
   }
 
-  @Test("quick ends delay the restart, and a longer run resets the delay")
+  @Test("if the program ends soon after its start, its restart is delayed; a longer run resets the delay")
   func delays() throws {
     let quick = Script.Step.end(SIGILL, after: .milliseconds(999))
     let script = Script([quick, quick, quick, quick, .end(SIGILL, after: .seconds(1)), quick, quick])
@@ -109,7 +109,7 @@ struct SupervisorTests {
     #expect(script.record.delays == seconds.map { .seconds($0) })
   }
 
-  @Test("after too many quick ends in a row, the supervision ends like the program")
+  @Test("after too many quick ends in a row, serve ends with the program's own status")
   func givingUp() throws {
     let script = Script(Array(repeating: .end(SIGSEGV, after: .zero), count: 9))
     #expect(try run(script) == .signaled(SIGSEGV))
@@ -117,7 +117,7 @@ struct SupervisorTests {
     #expect(script.record.said.last?.hasSuffix("no restart, because it was quick end number 5 in a row") == true)
   }
 
-  @Test("without a limit, quick ends never stop the restarts")
+  @Test("without a limit, serve restarts a program forever, even if it always ends soon after its start")
   func noLimit() throws {
     let script = Script(Array(repeating: .end(SIGILL, after: .zero), count: 1_000))
     let policy = RestartPolicy(
@@ -126,7 +126,7 @@ struct SupervisorTests {
     #expect(script.record.delays.max() == .seconds(5))
   }
 
-  @Test("a start that fails later is repeated after a delay")
+  @Test("if a restart of the program fails, it is repeated after a delay")
   func failedStart() throws {
     let script = Script([.end(SIGILL, after: .seconds(9)), .exit(3)], failures: 2)
     #expect(try run(script) == .exited(3))
@@ -147,7 +147,7 @@ struct SupervisorTests {
     #expect(script.record.sent == [signal])
   }
 
-  @Test("a stop signal between two programs prevents the next start")
+  @Test("a stop signal during the delay before a restart prevents the restart")
   func stopBetween() throws {
     let script = Script([.end(SIGILL, after: .seconds(9)), .signal(SIGTERM)])
     #expect(try run(script) == .signaled(SIGTERM))
@@ -163,7 +163,7 @@ struct SupervisorTests {
   }
 
   @Test(
-    "a signal of the terminal is not sent again, stops the restarts, and is one line on standard error",
+    "a signal of the terminal is not forwarded, ends the restarts, and causes one line on standard error",
     arguments: [(SIGHUP, "SIGHUP"), (SIGINT, "SIGINT")])
   func terminal(_ signal: Int32, _ name: String) throws {
     let script = Script([.signal(signal, isSent: false), .end(signal, after: .seconds(9))])
@@ -173,7 +173,7 @@ struct SupervisorTests {
     #expect(script.record.said.dropFirst().first == "\(name) sent by the terminal, no restart follows")
   }
 
-  @Test("signals that do not stop are dropped while no program runs")
+  @Test("while no program runs, signals that are not stop signals are dropped")
   func dropped() throws {
     let script = Script([.end(SIGILL, after: .seconds(9)), .signal(SIGUSR1), .signal(SIGHUP), .exit(6)])
     #expect(try run(script) == .exited(6))
@@ -181,7 +181,7 @@ struct SupervisorTests {
     #expect(script.record.said.filter { $0.hasSuffix("dropped, because no process runs") }.count == 2)
   }
 
-  @Test("the end of an adopted process is not the end of the program")
+  @Test("the end of an adopted orphan is not treated as the end of the program")
   func orphan() throws {
     let script = Script([.orphan, .orphan, .exit(5)])
     #expect(try run(script) == .exited(5))
@@ -192,7 +192,7 @@ struct SupervisorTests {
 @Suite("ListenAddress")
 struct ListenAddressTests {
   @Test(
-    "an address has an optional name, and is a port, a host with a port, or a path with a slash",
+    "a listen address is a port, a host with a port, or a path with a slash, with an optional name",
     arguments: [
       ("8080", "unknown", .any(port: 8080)), ("http=80", "http", .any(port: 80)),
       ("127.0.0.1:65535", "unknown", .ipv4(host: "127.0.0.1", port: 65_535)),
@@ -206,7 +206,7 @@ struct ListenAddressTests {
   }
 
   @Test(
-    "other strings are no addresses",
+    "strings of other forms are refused as listen addresses",
     arguments: [
       "", "x", "-1", "65536", "+80", "http=", "a:b=80", "1.2.3:80", "::1:80", "[::1]", "[1.2.3.4]:80", ":80", "*:80",
       "1.2.3.4:", "٨٠", "/" + String(repeating: "x", count: 108),
@@ -216,7 +216,7 @@ struct ListenAddressTests {
   }
 
   @Test(
-    "a time has a number and a unit",
+    "a time option is a number with a unit",
     arguments: [
       ("0ms", .zero), ("250ms", .milliseconds(250)), ("10s", .seconds(10)), ("5m", .seconds(300)), ("5", nil),
       ("ms", nil), ("-1s", nil), ("1.5s", nil), ("400d", nil), ("99999999999999999999s", nil),

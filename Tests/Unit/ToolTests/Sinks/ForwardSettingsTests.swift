@@ -76,7 +76,7 @@ struct ForwardSettingsTests {
   }
 
   @Test(
-    "errors do not repeat a password, DSN or key in a wrong place",
+    "errors in crash-forward's settings do not repeat a password, DSN or key that is in the wrong place",
     arguments: [
       "otlp:\n  endpoint: http://me:hidden@h/v1/logs", "otlp: {endpoint: 'https://hidden@h'}",
       "otlp:\n  headers: 'Authorization: Bearer hidden'", "otlp:\n  headers-file: hidden",
@@ -107,7 +107,7 @@ struct ForwardSettingsTests {
     #expect(text == "f␍␊<0>x: ␛[2J")
   }
 
-  @Test("a secret's file is given by path or as a credential, and trailing whitespace is ignored")
+  @Test("a secret is read from a file or a systemd credential, without trailing whitespace")
   func secretFiles() throws {
     let directory = "/tmp/cs-sink-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)

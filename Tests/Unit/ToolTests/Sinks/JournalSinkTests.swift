@@ -142,7 +142,7 @@ struct JournalSinkTests {
     #expect(fields["COREDUMP_TIMESTAMP"] == "1795248611000123")
   }
 
-  @Test("a missing journal socket is retried later")
+  @Test("if the journal's socket is missing, the event is retried later")
   func absent() throws {
     let sink = JournalSink(socketPath: "/nonexistent/journal/socket")
     #expect(

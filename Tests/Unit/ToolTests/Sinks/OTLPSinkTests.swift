@@ -159,7 +159,7 @@ struct OTLPSinkTests {
   }
 
   @Test(
-    "a 200 with a rejected record counts as refused",
+    "an OTLP response 200 with a rejected record is treated as a refusal",
     arguments: [#""1""#, "1"])
   func rejected(count: String) throws {
     let body = #"{"partialSuccess":{"rejectedLogRecords":\#(count),"errorMessage":"no room"}}"#
@@ -182,11 +182,13 @@ struct OTLPSinkTests {
     #expect(why.unicodeScalars.count < 250)
   }
 
-  @Test("an empty partial success is treated as delivered", arguments: [#"{"partialSuccess":{}}"#, "", "no JSON"])
+  @Test(
+    "an OTLP response with an empty partialSuccess is treated as a delivery",
+    arguments: [#"{"partialSuccess":{}}"#, "", "no JSON"])
   func accepted(body: String) throws { #expect(try deliver(.init(body: body)).delivery == .delivered) }
 
   @Test(
-    "a malformed URL of a collector is refused",
+    "a malformed URL of an OTLP collector is refused",
     arguments: ["", "localhost:4318", "http://u:p@127.0.0.1:4318/v1/logs", "http://127.0.0.1:4318"])
   func noURL(text: String) { #expect(OTLPSink(url: text, http: HTTPClient()) == nil) }
 }
@@ -197,7 +199,7 @@ extension JSONValue {
     return values.first
   }
 
-  /// Converts a list of keys and typed values, as OpenTelemetry encodes attributes, to a dictionary.
+  /// Converts attributes in OpenTelemetry's encoding, a list of keys and typed values, to a dictionary.
   var attributes: [String: String]? {
     guard case .array(let values) = self else { return nil }
     var members: [String: String] = [:]

@@ -69,8 +69,8 @@ struct SentrySinkTests {
     #expect(json["release"] == .string("shop@2-4") && json["environment"] == .string("staging"))
     #expect(json["user"]?["id"] == .string("17") && json["server_name"] == .string("web-3"))
     #expect(json["tags"]?["region"] == .string("eu") && json["tags"]?["signal"] == .string("SIGILL"))
-    // Sentry would drop these two tags, because their value is too long or their key has a space. The sink sends them
-    // as extra data.
+    // The sink sends these two tags as extra data. As tags, Sentry would drop them, because a value is too long and a
+    // key has a space.
     #expect(json["tags"]?["long"] == nil && json["tags"]?["a b"] == nil)
     #expect(json["extra"]?["long"] == .string(Sample.long) && json["extra"]?["a b"] == .string("c"))
     let contexts = json["contexts"]
@@ -185,7 +185,7 @@ struct SentrySinkTests {
   }
 
   @Test(
-    "a malformed DSN is refused",
+    "a malformed Sentry DSN is refused",
     arguments: [
       "", "abc", "https://example.org/7", "ftp://k@example.org/7", "https://k@example.org/", "https://k@/7",
       "https://k@:80/7", "https://k y@example.org/7", "https://k\n@example.org/7", "https://k@example.org/7?x=1",
@@ -194,7 +194,7 @@ struct SentrySinkTests {
   func noDSN(text: String) { #expect(SentryDSN(text) == nil) }
 
   @Test(
-    "the server's answer decides whether an event is delivered, retried or dropped",
+    "the status of Sentry's response decides whether an event is delivered, retried or dropped",
     arguments: [
       (400, "", Delivery.refused("HOST answers 400: too old")), (413, "", .refused("HOST answers 413: too old")),
       (429, "Retry-After: 7\r\n", .later("HOST answers 429", after: .seconds(7))),
@@ -223,7 +223,7 @@ struct SentrySinkTests {
     #expect(server.requests.count == 2)
   }
 
-  @Test("a 400 before the first accepted event may come from a wrong server, and the event is retried")
+  @Test("after a status 400 before the first accepted event, the event is retried, because the server may be wrong")
   func unproven() throws {
     let server = try StubServer { _, before in before == 1 ? .init() : .init(status: 400) }
     defer { server.stop() }
@@ -236,7 +236,7 @@ struct SentrySinkTests {
     #expect(try sink.deliver(Sample.event(id: "aa12")) == .refused("\(host) answers 400"))
   }
 
-  @Test("a proxy's password does not appear in any message")
+  @Test("the password of a proxy does not appear in error messages")
   func proxy() {
     let answer = HTTPClient.Answer(status: 0, body: [], problem: "Unsupported proxy syntax in 'http://u:hidden@:'")
     #expect(answer.delivery(from: "h") == .later("h: libcurl cannot use the proxy's address"))

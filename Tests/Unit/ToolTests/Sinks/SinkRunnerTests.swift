@@ -229,7 +229,7 @@ struct SinkRunnerTests {
     #expect(result.counts == SinkCounts(delivered: 1))
   }
 
-  @Test("the same crash in the same group is sent once")
+  @Test("a crash is sent once, even if its event arrives again with the same group")
   func repeated() throws {
     let sink = Script(answers: [.delivered])
     let result = try run(sink, [("c1", "a1"), ("c2", "a1"), ("c3", "a2")], until: "c3")
@@ -267,14 +267,14 @@ struct SinkRunnerTests {
     #expect(result.log == ["error: script: 7 reports were removed before they were sent; the remaining ones follow"])
   }
 
-  @Test("events above the rate limit wait")
+  @Test("events that exceed the rate limit are delayed")
   func pace() throws {
     let sink = Script(answers: [.delivered])
     let events = (1...4).map { (cursor: "c\($0)", id: "a\($0)") }
     let result = try run(sink, events, until: "c4", perMinute: 12)
     #expect(result.counts.delivered == 4)
-    // The rate limit allows a burst of two events, and then one event in five seconds. Because the clock stands still,
-    // the wait for the fourth event includes that for the third.
+    // The rate limit allows a burst of two events, and then one event in five seconds. Because the test's clock stands
+    // still, the wait for the fourth event includes that for the third event.
     #expect(result.waits == [.seconds(5), .seconds(10)])
   }
 

@@ -73,7 +73,7 @@ struct SupportTests {
     #expect(lines.withLock { $0 } == [clean, "s: 0 sent, waiting: \(clean)"])
   }
 
-  @Test("a stop signal works through a copied socket, and may arrive twice")
+  @Test("a stop signal ends a wait even if the socket's descriptor was copied, and may arrive twice")
   func stopSignal() throws {
     let stop = try StopSignal()
     // The copy simulates a descriptor that a child process of another thread has inherited.

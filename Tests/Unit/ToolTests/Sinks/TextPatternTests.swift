@@ -39,7 +39,7 @@ struct TextPatternTests {
       #"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+\.[A-Za-z0-9.-]*[A-Za-z]"#, "to a.b@c.example.org., x@y", ["a.b@c.example.org"]),
   ]
 
-  @Test("a pattern finds the leftmost longest match, then the next match after it", arguments: cases)
+  @Test("a scrub pattern finds the leftmost longest match, then the next match after it", arguments: cases)
   func found(each: Case) throws {
     let text = Array(each.text.utf8)
     let ranges = try #require(try TextPattern(each.pattern).ranges(in: text))
@@ -47,7 +47,7 @@ struct TextPatternTests {
   }
 
   @Test(
-    "an unsupported pattern is refused",
+    "a scrub pattern with unsupported syntax is refused",
     arguments: [
       "", "(", ")", "a)", "[", "[a", "[\\", "\\", "*a", "a**", "a*?", "a{", "a{2", "a{3,2}", "a{256}", "a{0}", "(?=a)",
       "\\1",
@@ -57,7 +57,7 @@ struct TextPatternTests {
     #expect(throws: PatternProblem.self) { try TextPattern(pattern) }
   }
 
-  @Test("a pattern that is too long or too deeply nested is refused")
+  @Test("a scrub pattern that is too long or too deeply nested is refused")
   func tooLong() {
     #expect(throws: PatternProblem.self) { try TextPattern(String(repeating: "(", count: 100_000)) }
     #expect(throws: PatternProblem.self) { try TextPattern(String(repeating: "a", count: 3_000)) }
@@ -67,17 +67,17 @@ struct TextPatternTests {
     #expect(throws: PatternProblem.self) { try TextPattern(nested) }
   }
 
-  @Test("a pattern search that would take quadratic time is stopped")
+  @Test("the search for a scrub pattern is stopped if it would take quadratic time")
   func bounded() throws {
     let text = Array(repeating: UInt8(ascii: "a"), count: 2_000)
     #expect(try TextPattern("a|a*b").ranges(in: text) == nil)
-    // The next two patterns match at no position or at only one, and need few steps. Swift's Regex takes minutes for
-    // the first of them.
+    // The next two patterns match at no position or at only one. The search needs few steps, although Swift's Regex
+    // would take minutes for the first pattern.
     #expect(try TextPattern("[a-z]+@[a-z]+").ranges(in: text) == [])
     #expect(try TextPattern("(a|aa|a*)*").ranges(in: text) == [0..<2_000])
   }
 
-  @Test("a text for which a pattern needs too many steps is scrubbed as a whole")
+  @Test("a string for which a pattern needs too many steps is scrubbed completely")
   func givenUp() throws {
     var settings = PrivacySettings()
     settings.patterns = ["a|a*b"]

@@ -43,14 +43,14 @@ struct WebhookSinkTests {
     #expect(json["environment"] == nil)
   }
 
-  @Test("a webhook's summary has what containment did, if it was on")
+  @Test("a webhook's summary has the effect of containment, if containment was on")
   func containment() throws {
     let json = WebhookSummary(report: try Sample.event(id: "aa11", more: Sample.containment).report).json
     #expect(json["containment"] == .string(Sample.containmentText))
     #expect(WebhookSummary(report: try Sample.event(id: "aa11").report).json["containment"] == nil)
   }
 
-  @Test("templates may use exactly the names of the summary's fields")
+  @Test("webhook templates may use exactly the names of the summary's fields")
   func names() throws {
     let fields = WebhookSummary(report: try Sample.event(id: "aa11").report).fields
     #expect(fields.map(\.name) == WebhookSummary.names)
@@ -74,7 +74,7 @@ struct WebhookSinkTests {
   }
 
   @Test(
-    "markup with a combining mark is escaped, and no text calls a channel of Mattermost or hides a link",
+    "markup with a combining mark is escaped; strings can neither mention a Mattermost channel nor hide a link",
     arguments: [
       ("<\u{301}!channel>\u{600}", "&lt;\u{301}!channel&gt;\u{600}"), ("\u{600}&\u{301}", "\u{600}&amp;\u{301}"),
       ("``\u{301}`", "''\u{301}'"), ("@channel @\u{301}all", "@\u{200B}channel @\u{200B}\u{301}all"),
@@ -99,7 +99,7 @@ struct WebhookSinkTests {
         ]))
   }
 
-  @Test("long texts of a report are truncated")
+  @Test("long strings of a report are truncated in a webhook's message")
   func long() throws {
     let (_, request) = try deliver(more: #""reason":"\#(String(repeating: "é", count: 5_000))","#)
     let reason = try #require(JSONValue.decoded(request.body)?["reason"]?.string)
@@ -107,7 +107,7 @@ struct WebhookSinkTests {
   }
 
   @Test(
-    "the server's answer has the same effect as for other sinks, and no message repeats the path, which is the key",
+    "a response has the same effect as for other sinks, and no message contains the URL's path, which is secret",
     arguments: [
       (404, "", Delivery.later("HOST answers 404", maybeNever: true)),
       (429, "Retry-After: 3\r\n", .later("HOST answers 429", after: .seconds(3))),
@@ -156,7 +156,7 @@ struct WebhookSettingsTests {
     try body(path)
   }
 
-  @Test("the URL comes from a file or the environment, is never printed, and is refused in a settings file")
+  @Test("a webhook's URL comes from a file or the environment, is never printed, and is refused in a settings file")
   func secrets() throws {
     try withFile("https://hooks.example.org/T0/hidden\n") { path in
       let settings = try read("webhook: {url-file: \(path), format: slack, rate: 6}")
@@ -168,7 +168,7 @@ struct WebhookSettingsTests {
     #expect(try read("", ["CRASH_FORWARD_WEBHOOK_URL": "https://h/x"]).webhookURL == Secret("https://h/x"))
   }
 
-  @Test("errors name the key and the line")
+  @Test("errors in webhook settings name the key and the line")
   func problems() throws {
     #expect(problem("webhook:\n  format: xml") == "f.yaml:2: webhook.format takes json or slack")
     #expect(

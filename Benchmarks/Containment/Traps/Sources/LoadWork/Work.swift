@@ -1,7 +1,7 @@
 import CrashShield
 import Glibc
 
-/// What the servers' requests do, by the path of the request.
+/// The work of the servers' requests, by the path of the request.
 public enum Work {
   /// The mode of containment that an argument names: `off`, `drain`, `drain-pool` or `contain:N`.
   public static func containment(_ word: String) -> Shield.Containment? {
@@ -66,12 +66,12 @@ public enum Work {
     return values[Int(getpid())]
   }
 
-  /// Ten kinds of traps, each with a stack of its own.
+  /// Ten kinds of traps, each with a different stack.
   private static let traps: [String: @Sendable () async throws -> Int] = [
     "/trap/index": { index() },
     "/trap/unwrap": {
       let values: [Int] = getpid() > 0 ? [] : [1]
-      // The trap is the purpose of this request.
+      // The unwrap must trap, because a trap is the purpose of this request.
       // swift-format-ignore: NeverForceUnwrap
       return values.first!
     },

@@ -3,7 +3,7 @@ import LoadWork
 import NIOCore
 import NIOHTTP1
 
-/// Answers the requests of one connection, each in a task of its own.
+/// Answers the requests of one connection, each in a separate task.
 final class Handler: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart

@@ -41,11 +41,11 @@ enum Main {
         try await bootstrap.bind(host: "127.0.0.1", port: 0).get()
       }
     listener.withLock { $0 = (channel, inherited != nil) }
-    // The drain may have begun before `listener` was set. In this case, the callback of the drain did nothing.
+    // Checks for a drain again: if it began before `listener` was set, the callback of the drain did nothing.
     if Shield.isDraining { stopAccepting() }
     print(channel.localAddress?.port ?? 0)
     fflush(nil)
-    // The end of the drain, or a signal, ends the process.
+    // Waits forever, because the end of the drain, or a signal, ends the process.
     while true { try await Task.sleep(for: .seconds(3_600)) }
   }
 

@@ -29,8 +29,8 @@ enum RPCServer {
     let server = GRPCServer(transport: transport, services: [Answers()])
     drain.onBegin {
       Task {
-        // A graceful shutdown closes the connections that are not set up yet. This delay lets the connections begin
-        // their requests that were accepted before the server stopped accepting.
+        // A graceful shutdown closes connections that are not set up yet. During this delay, connections that the
+        // server has already accepted can begin their requests.
         if socket != nil { try? await Task.sleep(for: .milliseconds(200)) }
         server.beginGracefulShutdown()
       }
@@ -56,7 +56,7 @@ enum RPCServer {
   }
 }
 
-/// A service whose messages are texts, so that the server needs no generated code.
+/// A service whose messages are plain strings, so that the server needs no generated code.
 private struct Answers: RegistrableRPCService {
   func registerMethods<Transport: ServerTransport>(with router: inout RPCRouter<Transport>) {
     router.registerHandler(
@@ -69,7 +69,7 @@ private struct Answers: RegistrableRPCService {
   }
 }
 
-/// Passes the bytes of texts as they are.
+/// Encodes a string as its bytes.
 private struct Text: MessageSerializer, MessageDeserializer {
   func serialize<Bytes: GRPCContiguousBytes>(_ message: String) -> Bytes { Bytes(message.utf8) }
 

@@ -56,7 +56,7 @@ final class QuantityDiscount: Discount {
   override func applied(to line: Line) -> Int { super.applied(to: line) * (line.quantity >= 10 ? 9 : 10) / 10 }
 }
 
-/// The response before it is written.
+/// The text of the response, before the server writes it to the connection.
 final class Receipt: Counted {
   private(set) var text = ""
   func write(_ line: Line) { text += "\(line.quantity) \(line.article)\n" }

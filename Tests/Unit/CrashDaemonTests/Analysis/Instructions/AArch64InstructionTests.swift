@@ -107,7 +107,7 @@ struct AArch64InstructionTests {
     #expect(instruction.isStore == isStore && !instruction.hasUnknownOperand && instruction.kind == .other)
   }
 
-  @Test("the address of an operand has the extended and shifted index")
+  @Test("the address of an operand includes the extended and shifted index register")
   func address() throws {
     var registers = [UInt64](repeating: 0, count: 33)
     (registers[9], registers[8], registers[1], registers[0]) = (0x1000, 0xffff_ffff_0000_0003, 0x2000, 0xffff_fffe)
@@ -125,7 +125,7 @@ struct AArch64InstructionTests {
     #expect(try #require(Self.decode(0x2901_57f9)?.operands.first).address([1, 2]) == nil)
   }
 
-  @Test("branches, calls and returns have their target, and prefetches and arithmetic have no operand")
+  @Test("branches, calls and returns are decoded with their target; prefetches and arithmetic have no memory operand")
   func others() throws {
     let branches: [(UInt32, MachineInstruction.Kind, Int?)] = [
       (0xd61f_0200, .jump, 16), (0xd63f_0100, .call, 8), (0xd65f_03c0, .ret, 30), (0xd65f_0bff, .ret, 30),
@@ -158,7 +158,7 @@ struct AArch64InstructionTests {
     #expect(Self.decode(0) == nil && InstructionDecoder_aarch64.decode([0, 0, 0x40]) == nil)
   }
 
-  @Test("every instruction with one or two changed bits, and every upper half, is decoded within the registers")
+  @Test("instructions with one or two changed bits, and with any upper half, are decoded to valid register numbers")
   func anyBits() {
     func check(_ word: UInt32) -> Bool {
       guard let instruction = Self.decode(word) else { return true }
@@ -179,14 +179,14 @@ struct AArch64InstructionTests {
     #expect(wrong == 0)
   }
 
-  @Test("the load of a method and its call are recognized, and nothing else")
+  @Test("the load of a method followed by its call is recognized; other instruction pairs are not")
   func methods() {
     func bytes(_ words: UInt32...) -> [UInt8] { words.flatMap(Self.bytes) }
     // ldr x8, [x8, #0x40]; blr x8
     #expect(MethodLoad_aarch64.begins(bytes(0xf940_2108, 0xd63f_0100)))
     // ldr x8, [x8, #0x40]; br x8
     #expect(MethodLoad_aarch64.begins(bytes(0xf940_2108, 0xd61f_0100)))
-    // Another register, no offset, a load of 32 bits, and no call.
+    // These pairs are not recognized: another register, no offset, a load of 32 bits, and no call.
     #expect(!MethodLoad_aarch64.begins(bytes(0xf940_2108, 0xd63f_0120)))
     #expect(!MethodLoad_aarch64.begins(bytes(0xf940_0108, 0xd63f_0100)))
     #expect(!MethodLoad_aarch64.begins(bytes(0xb940_4108, 0xd63f_0100)))
@@ -198,7 +198,7 @@ struct AArch64InstructionTests {
     #expect(!MethodLoad_aarch64.beginsAsync(bytes(0xb980_0109, 0x8b08_0148)))
   }
 
-  @Test("moves before a fault lead to the pointer through which a register was loaded")
+  @Test("the decoder follows moves before a fault to the pointer through which a register was loaded")
   func moves() throws {
     func bytes(_ words: UInt32...) -> [UInt8] { words.flatMap(Self.bytes) }
     var registers = [UInt64](repeating: 0, count: 33)
@@ -222,7 +222,7 @@ struct AArch64InstructionTests {
     #expect(loop == load)
   }
 
-  @Test("any bytes before a fault are decoded in bounded time, as a move or as no move")
+  @Test("random bytes before a fault are decoded in bounded time without a trap")
   func anyMoves() {
     var generator = SystemRandomNumberGenerator()
     let words: [UInt32] = [0xf940_0e68, 0xaa08_03e0, 0xf85f_8100, 0x54ff_ffa1, 0x17ff_fffe, 0xb400_0041, 0x3603_fff0]

@@ -112,7 +112,7 @@ import Testing
       #expect(fault.diagnosis.cause == "wild-pointer")
     }
 
-    @Test("S13: a pointer to the block is followed through moves, and through words of memory that are recorded")
+    @Test("S13: the load's pointer to the block is found through moves, and through recorded words of memory")
     func chains() {
       let stack = MemoryWords.Piece(start: 0x7ffe_0000_1000, bytes: Self.bytes([Self.block]))
       let lost: [Int: UInt64] = [Self.rax: 0, Self.rbp: 0x7ffe_0000_1008]
@@ -134,7 +134,7 @@ import Testing
       }
     }
 
-    @Test("S13: a null that the code did not load from the freed block directly before stays a null pointer")
+    @Test("S13: a null that the code before the fault did not load from the freed block stays a null pointer")
     func controls() {
       let ways: [(why: String, code: [UInt8], words: [UInt64]?)] = [
         ("the code is unknown", [], nil),
@@ -196,7 +196,7 @@ import Testing
       #expect(say([0x74, 4] + Self.loadFromRbx.suffix(4)).cause == "null-pointer-offset")
     }
 
-    @Test("S13: if a freed block contains the value, the code before the fault is read, even without line tables")
+    @Test("S13: if the faulting value is in a freed block, the code before the fault is read, even without line tables")
     func places() {
       let find = { (field: UInt64) in
         let words: [UInt64] = [0x41, 0x5555_5576_3210 ^ (Self.block >> 12), Self.key, 7, field]
@@ -223,7 +223,7 @@ import Testing
       #expect(rule() == "null-pointer-offset")
     }
 
-    @Test("any bytes before a fault are decoded in bounded time, as a move or as no move")
+    @Test("random bytes before a fault are decoded in bounded time without a trap")
     func anyBytes() {
       var generator = SystemRandomNumberGenerator()
       for _ in 0..<2_000 {

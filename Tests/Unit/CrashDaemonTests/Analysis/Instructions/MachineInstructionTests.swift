@@ -130,7 +130,7 @@ import Testing
       #expect(load.operand(faultingAt: 0x10, registers: []) == nil)
     }
 
-    @Test("any bytes are decoded or rejected, without a trap")
+    @Test("random bytes are decoded or rejected without a trap")
     func hostile() {
       var generator = SystemRandomNumberGenerator()
       for _ in 0..<200_000 {
