@@ -75,7 +75,8 @@ static void probe(void) {
 void cs_shim_contained_probe(void) {
   uint32_t none = 0;
   if (__atomic_load_n(&is_done, __ATOMIC_RELAXED) != 0 || cs_containment_mode() == CS_RING_CONTAINMENT_OFF) return;
-  // With the pool, only a task on the pool shows the functions. Other tasks run on an executor of the program.
+  // If the process has a pool, the functions are only on the stack of a thread of the pool. Other tasks run on an
+  // executor of the program.
   if (cs_containment_now.has_pool && cs_seat_here() == NULL) return;
   if (__atomic_compare_exchange_n(&is_done, &none, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) probe();
 }

@@ -15,7 +15,7 @@
 
 #define CODE_COUNT 16
 
-// The first request in a task checks this offset (requests.c).
+// The offset of the list of task-local values in a task. requests.c checks this offset at the first request in a task.
 #define LOCALS_OFFSET 0x88
 
 #define PUSH_FRAME    UINT32_C(0xa9bf7bfd) // stp x29, x30, [sp, #-16]!
@@ -125,7 +125,7 @@ static void find_executor(const cs_swift_runtime *runtime, cs_task_layout *layou
   if (!read_code(runtime->current_executor, &address, code) || !find_variable(code, address, LOAD_EXECUTOR, &found)) {
     return;
   }
-  // Each variable has its own pair { module, offset }, which the layout has no room for.
+  // In this case, each variable has its own pair { module, offset }, but cs_task_layout has space for only one pair.
   if (found.tls_index != 0 || layout->tls_index != 0) return;
   layout->has_executor = true;
   layout->executor_offset = found.offset;

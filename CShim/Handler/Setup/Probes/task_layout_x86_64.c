@@ -14,7 +14,7 @@
 
 #define CODE_BYTES 48
 
-// The first request in a task checks this offset (requests.c).
+// The offset of the list of task-local values in a task. requests.c checks this offset at the first request in a task.
 #define LOCALS_OFFSET 0x88
 
 static const uint8_t frame[] = {0x55, 0x48, 0x89, 0xe5};            // push %rbp; mov %rsp,%rbp

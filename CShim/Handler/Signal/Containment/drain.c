@@ -80,8 +80,8 @@ void cs_drain_await(cs_drain_phase wanted, uint64_t at_most_ns) SIGNAL_SAFE {
 
 uint64_t cs_requests_ended(void) SIGNAL_SAFE {
   const cs_ring_header *header = &cs_process.ring->header;
-  // acquire: pairs with the release increments at the ends of requests. A thread that sees an end therefore sees its
-  // begin, too.
+  // acquire: pairs with the release increments at the ends of requests. A thread that reads the end of a request
+  // therefore also reads its begin.
   return __atomic_load_n(&header->request_finished, __ATOMIC_ACQUIRE) +
          __atomic_load_n(&header->request_failed, __ATOMIC_ACQUIRE);
 }

@@ -57,9 +57,11 @@ static cs_ring_drain_end end_by_capacity(void) SIGNAL_SAFE {
   bool has_waiter = false;
   for (uint32_t index = 0; index < cs_park_count(); index++) {
     const cs_park *park = cs_park_at(index);
-    // A trap is contained only on the pool, where another thread takes the seat of the parked thread.
+    // A thread with a contained trap is not counted: such a thread belongs to the pool, and another thread takes its
+    // seat.
     if (park == NULL || (park != began && park->verdict == CS_RING_VERDICT_CONTAIN)) continue;
-    // With the pool, a thread that waits for a lock is replaced, and only its request is lost.
+    // If the process has a pool, a thread that waits for a lock is not counted either: another thread takes its seat,
+    // and only its request is lost.
     if (cs_containment_now.has_pool && park->is_waiter) continue;
     workers += park->is_worker;
     has_waiter = has_waiter || park->is_waiter;
@@ -137,7 +139,8 @@ static void await_records(void) SIGNAL_SAFE {
     cs_sleep_ns(WRITE_SLEEP_NS);
 }
 
-// Lets the thread leave whose trap ends the process. If it does not leave, the ender ends the process.
+// Orders the thread whose trap ends the process to leave the handler. If the thread does not leave, the ender ends the
+// process.
 static void end_process(void) SIGNAL_SAFE {
   const cs_park *park = cs_drain_first();
   siginfo_t information = {.si_signo = CS_TRAP_SIGNAL, .si_code = CS_TRAP_CODE};
