@@ -237,8 +237,9 @@ bool cs_reaper_find(const cs_object *object, cs_slot *ret_slot) SIGNAL_SAFE {
     waiting *const place = &queue[number & mask];
     if (atomic_load_explicit(&place->turn, memory_order_acquire) != number + 1) continue;
     // The fence orders the copy before the second read of `turn`. A producer writes an entry only after it has read
-    // there that the reaper has emptied the entry. A reader of the producer's writes therefore reads a later turn, too:
-    // no processor shows a store to one thread before it shows it to all (x86-64 and AArch64 are multi-copy atomic).
+    // there that the reaper has emptied the entry. A reader of the producer's writes therefore also reads a later turn.
+    // This holds because x86-64 and AArch64 are multi-copy atomic: a store becomes visible to all other threads at the
+    // same time.
     const cs_slot copy = record_of(place);
     atomic_thread_fence(memory_order_acquire);
     if (atomic_load_explicit(&place->turn, memory_order_relaxed) != number + 1 || copy.object != object) continue;

@@ -3,7 +3,7 @@
 // cs_is_handler_return() returns whether the address is the code to which a signal handler returns. This code need not
 // be in an image. On x86-64, the unwind tables describe it, and the result is false.
 // cs_leave_handler() replaces the registers of the code to which a signal handler returns by those of the interrupted
-// code. Returns false if the pc is not in such code, and always on x86-64. `is_bound`: whether the stack pointer is
+// code. It returns false if the pc is not in this code, and always on x86-64. `is_bound`: whether the stack pointer is
 // only a lower bound. cs_async_prologue_bytes() returns the offset from the start of an async function at which the
 // function has certainly stored its context. Precondition: cs_prologue_is_async(). cs_read_return_address() reads the
 // return address of a call whose target has not executed an instruction.
