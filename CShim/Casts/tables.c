@@ -1,5 +1,5 @@
-// Replaces a function in the tables through which images call functions of other images. The entries of these tables
-// are those of the relocations JUMP_SLOT and GLOB_DAT. The loader filled the tables before this code runs.
+// Replaces a function in the tables through which images call functions of other images. A table entry is a word that a
+// relocation of the type JUMP_SLOT or GLOB_DAT describes. The loader has filled the tables before this code runs.
 //
 // Defining swift_dynamicCast in the program, as allocators define malloc, does not work with a static standard library.
 // In a static standard library, an archive member contains the runtime's own definition. The linker either omits the

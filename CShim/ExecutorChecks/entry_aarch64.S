@@ -13,7 +13,7 @@
   .type cs_executor_asked, %function
 cs_executor_asked:
   .cfi_startproc
-  hint #34 // bti c, which older assemblers do not know
+  hint #34 // bti c, which older assemblers do not support
   stp x19, x20, [sp, #-96]!
   .cfi_def_cfa_offset 96
   stp x21, x22, [sp, #16]

@@ -45,7 +45,8 @@ bool cs_environment_keeps_copy(void);
 
 // Returns where the last words go, from CRASHSHIELD_LAST_WORDS. NULL: the default.
 const char *cs_environment_last_words(void);
-// Returns whether a crash that nothing else keeps goes to stderr: CRASHSHIELD_RECORD=stderr.
+// Returns whether a crash that neither crashd nor the spool has received is written to stderr:
+// CRASHSHIELD_RECORD=stderr.
 bool cs_environment_records_to_stderr(void);
 
 // Returns whether forked children start the shield in the same way as their parent: CRASHSHIELD_FORK=1.

@@ -19,7 +19,8 @@
   .globl cs_stubs_call
   .globl cs_stubs_async
 
-// A stub starts with a landing pad for calls through a pointer: `hint #34` is `bti c`, which older assemblers do not know.
+// A stub starts with a landing pad for calls through a pointer: `hint #34` is `bti c`, which older assemblers do not
+// support.
   .macro stubs count, target
   .set index, 0
   .rept \count
@@ -131,9 +132,9 @@ deinit_and_keep:
 // 0xE000000000000000, the second word of the empty string.
   .set EMPTY_STRING, 0xE000
 
-// Calls cs_quarantine_call(object, word, is_async, frame, context), and jumps to the code that it returns. All registers
-// that may contain an argument are preserved: x0 to x7, x8 (indirect result), q0 to q7, and by the call itself x20
-// (self), x21 (error) and x22 (async context).
+// Calls cs_quarantine_call(object, word, is_async, frame, context), and jumps to the code that it returns. All
+// registers that may contain an argument are preserved: x0 to x7, x8 (indirect result) and q0 to q7. The called C
+// function itself preserves x20 (self), x21 (error) and x22 (async context).
   .macro ask is_async
   .cfi_startproc
   stp x29, x30, [sp, #-224]!

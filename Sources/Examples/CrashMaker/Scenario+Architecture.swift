@@ -22,7 +22,7 @@ extension Scenario {
     everywhere.compactMap { $0.on(architecture) }
   }
 
-  /// Returns the scenario with the signals of an architecture, or nil if the architecture lacks the fault.
+  /// Returns the scenario with the signals of an architecture, or nil if the fault does not exist on the architecture.
   ///
   /// The tables of scenarios name the signals of x86-64.
   private func on(_ architecture: Architecture) -> Scenario? {

@@ -31,9 +31,9 @@ static uint32_t index_of(const working_memory *memory, uint32_t from, uint32_t k
   return index;
 }
 
-// Stores the functions of the stack from the one that calls the task to the outermost one of the thread. Without the
-// pool, the thread belongs to Dispatch, and only the function that calls the task is stored. Returns false if these
-// functions are not on the stack.
+// Stores the start addresses of functions on the stack, from the function that calls the task to the thread's outermost
+// function. Without the pool, the thread belongs to Dispatch, and only the function that calls the task is stored.
+// Returns false if these functions are not on the stack.
 static bool note_way(working_memory *memory) {
   uint32_t count = 0;
   bool is_deep = false;

@@ -62,7 +62,8 @@ static bool read_descriptor(uint64_t at, cs_task_layout *ret_layout) {
 }
 
 // A function that returns the variable starts with `stp; mov; … ; mrs x8, tpidr_el0; ldr xN, [x8, x0]`. The four
-// instructions before mrs are those of a descriptor, or the shorter forms that a linker makes of them.
+// instructions before mrs compute the variable's offset with a TLS descriptor, or are a shorter form by which the
+// linker has replaced them.
 static bool find_variable(const uint32_t *code, uint64_t address, uint32_t load, cs_task_layout *ret_layout) {
   const uint32_t *at = &code[2];
   const uint64_t place = address + 2 * CS_CODE_BYTES;
@@ -117,7 +118,7 @@ static bool read_code(const void *function, uint64_t *ret_address, uint32_t ret_
   return function != NULL && cs_memory_copy(ret_code, *ret_address, size) == size;
 }
 
-// Finds the variable with the thread's executor, which is in the same block as the one with the current task.
+// Finds the variable with the thread's executor, which is in the same block as the variable with the current task.
 static void find_executor(const cs_swift_runtime *runtime, cs_task_layout *layout) {
   uint32_t code[CODE_COUNT];
   uint64_t address = 0;

@@ -16,7 +16,7 @@
 cs_containment cs_containment_now;
 
 static uint32_t phase;         // atomic, a futex: cs_drain_phase
-static uint32_t news;          // atomic, a futex: changes whenever the ender must look at the state
+static uint32_t news;          // atomic, a futex: changes whenever the ender must check the state
 static uint32_t end_reason;    // atomic: cs_ring_drain_end
 static uint32_t first;         // atomic: 1 + the index of the parked thread whose trap ends the process; 0: no drain
 static uint32_t had_crash;     // atomic

@@ -39,7 +39,7 @@ typedef struct progress {
   uint64_t flight_ns; // the last time at which a request was in flight
   uint64_t busy_ns;   // the last time at which a request was in flight or could begin
   uint64_t count;
-  uint32_t quiet_looks; // the number of calls of look() since busy_ns
+  uint32_t quiet_looks; // the number of calls of look() since the time `busy_ns`
 } progress;
 
 static uint64_t now_ns(void) SIGNAL_SAFE {

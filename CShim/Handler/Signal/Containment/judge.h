@@ -51,7 +51,8 @@ typedef struct cs_swift_image {
 typedef struct cs_judge_layout {
   uint32_t swift_image_count; // atomic
   cs_swift_image swift_images[CS_JUDGE_SWIFT_IMAGE_LIMIT];
-  // The starts of the functions that run a task, from the one that calls the task to the outermost one of the thread.
+  // The start addresses of the functions that run a task, from the function that calls the task to the thread's
+  // outermost function.
   uint32_t way_count; // atomic; 0: unknown
   uint64_t way[CS_JUDGE_WAY_LIMIT];
 } cs_judge_layout;
