@@ -35,7 +35,7 @@ static inline bool cs_is_one(const _Atomic uint32_t *word) {
   return atomic_load_explicit(word, memory_order_relaxed) == 1;
 }
 
-// Tells the processor that this thread waits for another one in a loop.
+// A hint to the processor: this thread waits for another thread in a loop.
 static inline void cs_pause(void) {
   __asm__ volatile("yield");
 }

@@ -19,9 +19,9 @@
 // | regular file             | A write does not wait for a reader. If the size would exceed RLIMIT_FSIZE, nothing is |
 // |                          | written.                                                                              |
 // | socket (only AF_UNIX)    | MSG_DONTWAIT                                                                          |
-// | pipe, FIFO, character    | RWF_NOWAIT, which pipes support since Linux 6.4. If the file does not support it, the |
+// | pipe, FIFO, character    | RWF_NOWAIT (for pipes since Linux 6.4). If the file does not support this flag, the   |
 // | device                   | function opens /proc/thread-self/fd/N with O_NONBLOCK, writes there, and closes it.   |
-// |                          | If it cannot, it writes only if the descriptor itself has O_NONBLOCK.                 |
+// |                          | If this open fails, it writes only if the descriptor itself has O_NONBLOCK.           |
 // clang-format on
 //
 // The function does not rely on poll(). For a terminal, poll() does not guarantee space for a whole line, and another
