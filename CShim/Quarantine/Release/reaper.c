@@ -34,7 +34,7 @@
 // small, because the budget also pays for the queue's memory.
 typedef struct waiting {
   _Atomic uint64_t turn;
-  // The first half of the slot's data about the object, and the checksum.
+  // A copy of the first half of the object's slot, and of the slot's checksum.
   cs_object *_Atomic object;
   uint64_t ticks;
   uint64_t label;

@@ -1,5 +1,6 @@
-// The stubs to which the words of class metadata, and of the zombies (the metadata copies of objects in quarantine),
-// point. Each stub loads its index and jumps to the code that all stubs of its kind share.
+// The stubs of the quarantine. Words in the metadata of listed classes, and in zombies (the metadata copies of objects
+// in quarantine), point to these stubs. Each stub loads its index and jumps to the code that all stubs of its kind
+// share.
 //
 // There are CS_STUB_WORDS (1024) stubs for methods, the same number for async methods, and CS_QUARANTINE_CLASSES (2048)
 // stubs for each kind of destroy function. Each stub is CS_STUB_BYTES (16) long.
@@ -128,8 +129,8 @@ deinit_and_keep:
   .cfi_endproc
   .size deinit_and_keep, . - deinit_and_keep
 
-// The second word of a result of two words that represents zero. stubs_x86_64.S explains it. The value is
-// 0xE000000000000000, the second word of the empty string.
+// If a call must return zero and its result has two words, this is the second word. stubs_x86_64.S explains the value.
+// The value is 0xE000000000000000, the second word of the empty string.
   .set EMPTY_STRING, 0xE000
 
 // Calls cs_quarantine_call(object, word, is_async, frame, context), and jumps to the code that it returns. All

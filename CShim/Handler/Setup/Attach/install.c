@@ -121,8 +121,8 @@ void cs_warm_up(void) {
 // installed with SA_RESTART. The kernel reads the flag from the installed handler, which is the shield's. The shield
 // therefore copies the previous handler's flag. On AArch64, SIGILL without a previous handler also gets SA_RESTART. The
 // handler of the SIGILL that cs_waiter_send() sends reads the arguments of the interrupted system call, and EINTR would
-// overwrite the first argument. The program is not affected: every other SIGILL without a previous handler ends the
-// process.
+// overwrite the first argument. The flag has no effect on other signals: without a previous handler, a thread continues
+// only after a SIGILL of the shield.
 static int restart_flag(int signal, const cs_kernel_action *previous) {
   const bool keeps_argument = CS_EINTR_LOSES_ARGUMENT && signal == SIGILL && previous->handler == SIG_DFL;
   const bool restarts = previous->handler == SIG_IGN || (previous->flags & SA_RESTART) != 0;

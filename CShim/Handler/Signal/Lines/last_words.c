@@ -113,8 +113,8 @@ static const cs_ring_image *image_of(const cs_ring_frame *frame) SIGNAL_SAFE {
   return frame->image < cs_image_count(cs_process.ring) ? &cs_process.ring->images[frame->image] : NULL;
 }
 
-// Adds the file name of the image, and the frame's address relative to the image's load address. For a return address,
-// this is an address in the call instruction before it.
+// Adds the file name of the image, and the frame's address in the image's ELF file (without the load bias). For a
+// return address, subtracts 1, so that the address is in the call instruction.
 static void put_frame(cs_text *text, const cs_ring_frame *frame, const cs_ring_image *image) SIGNAL_SAFE {
   const bool is_exact = (frame->flags & CS_RING_FRAME_EXACT) != 0;
   cs_text_put_clean(text, file_name(image), CS_RING_NAME_LIMIT_BYTES);

@@ -56,8 +56,8 @@ static uint64_t turn_of(uint64_t survived) SIGNAL_SAFE {
   return (survived + 1) << 32;
 }
 
-// Takes the turn and returns true, or waits until another thread has written the lines of these crashes and returns
-// false. Stores in `ret_is_again` whether this thread already had the turn, because it has faulted while it wrote the
+// Takes the turn and returns true. Returns false when another thread has written the lines of these crashes, or after
+// 500 ms. Stores in `ret_is_again` whether this thread already had the turn, because it has faulted while it wrote the
 // lines. If another thread is still writing the lines of an earlier crash, which the process survived, this thread
 // waits for it, because both use the same buffers. acquire: pairs with the release store in finish_turn().
 static bool take_turn(uint64_t survived, bool *ret_is_again) SIGNAL_SAFE {
