@@ -5,7 +5,7 @@
 #if CS_SUPPORTED && defined(__aarch64__)
 
 // The runtime calls the hook through a pointer, so the function starts with a landing pad (`bti c`). It does not sign
-// its return address: the return address of the cs_executor_asker is an address of code.
+// its return address, because the field `return_address` of cs_executor_asker must contain a plain code address.
   .text
   .p2align 2
   .globl cs_executor_asked

@@ -26,7 +26,7 @@ static inline bool cs_access_code_writes(uint32_t code) SIGNAL_SAFE {
   case 5: // pairs (ldp, stp)
     return !has_load_bit;
   case 7: // single registers
-    // With bit 21, only the value 2 of bits 10 and 11 is an offset in a register. The other values are atomic
+    // If bit 21 is set, the value 2 of bits 10 and 11 means an offset in a register. The other values are atomic
     // operations (ldadd, swp), ldapr and ldraa.
     if ((code >> 24 & 1) == 0 && (code >> 21 & 1) != 0 && (code >> 10 & 3) != 2) return false;
     return operation == 0 || (is_vector && code >> 30 == 0 && operation == 2);

@@ -27,7 +27,8 @@
 // the process.
 #define TELL_NS        (100 * MS)
 #define WRITE_SLEEP_NS 1000000
-// If the thread of the answers has not handled a parked thread for this time, it is blocked, and the process drains.
+// If the thread of the answers has not handled a parked thread for this time, the ender treats it as blocked, and
+// drains the process.
 #define ANSWER_NS (3000 * MS)
 // The ender waits at most 2 s until the thread that must end the process has left the handler.
 #define LEAVE_TRIES    200
