@@ -46,8 +46,8 @@ static bool gives(void *target, void *source, const void *source_type, const voi
 __attribute__((noinline)) static bool cast_or_ask(void *target, void *source, const void *source_type,
                                                   const void *target_type, uintptr_t flags) {
   if (is_testing) seen = (cs_casts_seen){(uintptr_t)source_type, (uintptr_t)target_type, flags};
-  // Without the flags UNCONDITIONAL and DESTROY_ON_FAILURE, a failing cast returns false and leaves the source
-  // unchanged. The hook can then examine the source and cast it again.
+  // This first cast omits the flags UNCONDITIONAL and DESTROY_ON_FAILURE. A failing cast then returns false and leaves
+  // the source unchanged, so the hook can examine the source and cast it again.
   if (cs_casts_original(target, source, source_type, target_type, flags & ~(UNCONDITIONAL | DESTROY_ON_FAILURE)))
     return true;
   const uint64_t pc = (uint64_t)(uintptr_t)__builtin_return_address(0);

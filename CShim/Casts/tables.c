@@ -1,5 +1,5 @@
-// Replaces a function in the tables through which images call functions of other images. The entries of these tables
-// are those of the relocations JUMP_SLOT and GLOB_DAT. The loader filled the tables before this code runs.
+// Replaces a function in the tables through which images call functions of other images. A table entry is a word that a
+// relocation of the type JUMP_SLOT or GLOB_DAT describes. The loader has filled the tables before this code runs.
 //
 // Defining swift_dynamicCast in the program, as allocators define malloc, does not work with a static standard library.
 // In a static standard library, an archive member contains the runtime's own definition. The linker either omits the
@@ -42,8 +42,8 @@ typedef struct image {
   bool is_own;
 } image;
 
-// glibc adds the image's base to the addresses in the dynamic section of every image except the vDSO, which the kernel
-// provides.
+// Returns the address in an entry of the image's dynamic section. glibc has added the image's base to these addresses,
+// except in the vDSO, which the kernel provides. There, the value is still below the base, and this code adds the base.
 static const void *at(const image *image, const ElfW(Dyn) * entry) {
   const uint64_t value = entry->d_un.d_ptr;
   return (const void *)(value < image->base ? image->base + value : value);
@@ -127,8 +127,8 @@ const char *cs_casts_write_tables(const char *name, cs_casts_function *function)
   (void)dl_iterate_phdr(visit, &search);
   if (search.has_own) return NULL;
   if (search.is_closed) return "a table of the loader cannot be written";
-  // dlsym found the function, so the runtime is a shared library. This image, however, does not call the function
-  // through a table.
+  // No entry of this image was found. The image therefore contains the function itself, and does not call it through a
+  // table.
   return "the Swift runtime is a part of the program (static standard library)";
 }
 

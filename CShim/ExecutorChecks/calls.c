@@ -14,8 +14,8 @@
 // The maximum number of frames between a hook and the program's call. At most four of them belong to the runtime. The
 // limit is higher because hooks that other libraries installed have frames, too.
 #define STEPS 32
-// The maximum number of frames from a check to the function that made an earlier failing check. That function may still
-// be running.
+// The maximum number of frames that cs_calls_still() searches, from a failing check outwards, for the function that
+// made an earlier failing check.
 #define DEPTH 256
 
 typedef struct search {

@@ -5,7 +5,7 @@
 #if CS_SUPPORTED && defined(__aarch64__)
 
 // The runtime calls the hook through a pointer, so the function starts with a landing pad (`bti c`). It does not sign
-// its return address: the return address of the cs_executor_asker is an address of code.
+// its return address, because the field `return_address` of cs_executor_asker must contain a plain code address.
   .text
   .p2align 2
   .globl cs_executor_asked
@@ -13,7 +13,7 @@
   .type cs_executor_asked, %function
 cs_executor_asked:
   .cfi_startproc
-  hint #34 // bti c, which older assemblers do not know
+  hint #34 // bti c, which older assemblers do not support
   stp x19, x20, [sp, #-96]!
   .cfi_def_cfa_offset 96
   stp x21, x22, [sp, #16]

@@ -31,7 +31,7 @@ typedef struct cs_executor_asker {
 } cs_executor_asker;
 __attribute__((swiftcall)) int8_t cs_executor_asked(uintptr_t identity, uintptr_t implementation,
                                                     cs_executor_ask *original);
-// Defined in hooks.c. cs_executor_asked calls this function.
+// hooks.c: returns the hook's answer to the runtime. cs_executor_asked (entry_*.S) calls this function.
 int8_t cs_executor_answer(uintptr_t identity, uintptr_t implementation, cs_executor_ask *original,
                           const cs_executor_asker *asker);
 

@@ -67,8 +67,8 @@ int8_t cs_executor_answer(uintptr_t identity, uintptr_t implementation, cs_execu
   }
   // If this hook answers UNKNOWN, the runtime makes the check by calling swift_task_checkIsolated_hook.
   if (answer != ELSEWHERE || obstacle != CS_EXECUTOR_WORKS) return answer;
-  // Another library may install its hook after this one. The answer to the probe then stays unchanged. The later hook
-  // may handle the probe differently, and the result of the test may no longer apply.
+  // If another library has installed its hook after this one, the answer stays unchanged. The later hook may treat the
+  // probe (probe.c) differently, so the result of the test may no longer apply.
   if (!are_ours() || !cs_executor_must_hold(asker)) return answer;
   const bool is_main = swift_task_isMainExecutor(identity, implementation);
   return passes(identity, is_main, &asker->registers[CS_EXECUTOR_REGISTERS - 1]) ? ISOLATED : ELSEWHERE;

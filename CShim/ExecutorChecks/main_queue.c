@@ -35,13 +35,13 @@ typedef struct {
 extern __attribute__((weak, visibility("default"), swiftcall)) type_name swift_getTypeName(const void *type,
                                                                                            bool is_qualified);
 
-// The index of the 32-bit word that contains the thread ID. This value and the next are relaxed, because they do not
-// refer to data that another thread writes.
+// The index of the 32-bit word that contains the thread ID. Accesses to this variable and to `dispatch_executor` are
+// relaxed, because their values do not refer to data that another thread writes.
 static _Atomic int32_t owner_half = NOT_LOOKED;
 // The main executor, once it was identified as Dispatch's main queue; 0: not yet identified.
 static _Atomic uintptr_t dispatch_executor;
 // The process in which this code was loaded. In a forked child, thread IDs differ from the IDs that Dispatch stored in
-// the parent, so the comparison does not work.
+// the parent, so they cannot be compared.
 static pid_t process;
 
 typedef struct look {

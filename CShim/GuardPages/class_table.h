@@ -7,15 +7,15 @@
 
 #pragma GCC visibility push(hidden)
 
-// Returns NULL if the class was never listed.
+// Returns the entry of the class, or NULL if the class was never listed.
 cs_page_class *cs_page_class_find(const void *metadata);
 
-// Returns NULL if the table is full.
+// Adds a class to the table. The new entry is not yet listed (cs_page_class_list). Returns NULL if the table is full.
 cs_page_class *cs_page_class_enter(const void *metadata, uint32_t bytes, const char *name, uint32_t name_bytes);
 
 void cs_page_class_list(cs_page_class *class, cs_mode policy);
 
-// Precondition: the class is in the table and listed.
+// Stops the sampling of the class's objects. Precondition: the class is in the table and listed.
 void cs_page_class_unlist(cs_page_class *class);
 
 #pragma GCC visibility pop

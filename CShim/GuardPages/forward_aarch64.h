@@ -3,7 +3,7 @@
 #define CS_FORWARD_AARCH64_H
 #if defined(__aarch64__)
 
-// Loads a variable of this library. The register's name is without its first letter.
+// Loads a variable of this library into the register x`number`.
 #define LOAD(number, name)                                                                                             \
   "adrp x" number ", " name "\n"                                                                                       \
   "ldr x" number ", [x" number ", :lo12:" name "]\n"

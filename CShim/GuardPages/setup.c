@@ -146,7 +146,7 @@ static bool start(void) {
   if (cs_page_slots != NULL) return true;
   if (!has_fork_handler) has_fork_handler = pthread_atfork(NULL, NULL, child_after_fork) == 0;
   if (!has_fork_handler) return false;
-  // A test may have set a larger size, because the slots work with each multiple of the kernel's page size.
+  // A test may have set a larger size. The slots work with each multiple of the kernel's page size.
   if (cs_page_bytes == 0) cs_page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
   const size_t slots_bytes = (CS_PAGES_SLOT_LIMIT + 1) * sizeof(cs_page_slot);
   cs_page_slot *const slots = map(slots_bytes, PROT_READ | PROT_WRITE);

@@ -48,7 +48,7 @@ static inline bool cs_code_is_access(uint32_t code, uint32_t *ret_base) SIGNAL_S
   return is_access && !is_literal;
 }
 
-// Returns whether an instruction that accesses memory writes to it. An atomic instruction does both. Precondition:
+// Returns whether an instruction that accesses memory writes to it. An atomic instruction also writes. Precondition:
 // cs_code_is_access().
 static inline bool cs_code_is_store(uint32_t code) SIGNAL_SAFE {
   const uint32_t group = code >> 28 & 3;
@@ -72,8 +72,9 @@ static inline bool cs_code_is_store(uint32_t code) SIGNAL_SAFE {
   return operation == 0 && !is_authenticated;
 }
 
-// Returns whether the instruction may access memory in a way that this file does not decode: system instructions, such
-// as `dc zva`, those of SVE and SME, and those that copy and set memory (FEAT_MOPS).
+// Returns whether the instruction may access memory in a way that this file does not decode. This applies to system
+// instructions such as `dc zva`, to instructions of SVE and SME, and to instructions that copy or set memory
+// (FEAT_MOPS).
 static inline bool cs_code_is_opaque(uint32_t code) SIGNAL_SAFE {
   const bool is_system = (code & UINT32_C(0xffc00000)) == UINT32_C(0xd5000000);
   const bool is_scalable = (code & UINT32_C(0x1e000000)) == UINT32_C(0x04000000);
@@ -90,7 +91,8 @@ static inline bool cs_code_is_opaque(uint32_t code) SIGNAL_SAFE {
 //   str x22, [sp, #k]
 //   add x29, sp, #k + 8
 //
-// Returns the number of instructions up to the last of these, or 0 if the code is not such a prologue.
+// Returns the number of instructions up to the last instruction of this prologue, or 0 if the code does not start with
+// such a prologue.
 static inline size_t cs_code_async_prologue(const uint32_t *code, size_t count) SIGNAL_SAFE {
   bool has_context = false;
   uint32_t context = 0; // #k

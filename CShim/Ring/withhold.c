@@ -31,8 +31,8 @@ void cs_ring_header_withhold(cs_ring_header *header) {
 
 void cs_ring_slot_withhold(cs_ring_slot *slot) {
   cs_ring_record *record = &slot->record;
-  // An invalid length shows that the slot is damaged. The CRC that is computed below does not match a damaged slot, so
-  // the slot stays damaged.
+  // A slot is damaged if its length is invalid or its CRC does not match. A damaged slot gets a CRC that does not
+  // match, so that readers still detect the damage.
   const bool is_whole = record->stack_bytes <= sizeof slot->stack && slot->crc == checksum(slot);
   // Clears the whole arrays, because the unused part of a reused slot may contain data of an earlier crash.
   memset(slot->stack, 0, sizeof slot->stack);

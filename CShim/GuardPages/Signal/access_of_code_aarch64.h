@@ -17,8 +17,8 @@ static inline bool cs_access_code_writes(uint32_t code) SIGNAL_SAFE {
   const uint32_t operation = code >> 22 & 3;
   switch (form) {
   case 1: // exclusive and ordered accesses; with bit 26, structures of vectors (ld1, st1)
-    // Compare-and-swap (cas, casp) has bit 21, as an exclusive pair (ldxp, stxp). The pair alone has bit 31 and not
-    // bit 23.
+    // Bit 21 is set in compare-and-swap (cas, casp) and in exclusive pairs (ldxp, stxp). In exclusive pairs, bit 31 is
+    // set and bit 23 is not set.
     if (!is_vector && (code >> 21 & 1) != 0 && ((code >> 23 & 1) != 0 || code >> 31 == 0)) return false;
     return !has_load_bit;
   case 3: // loads relative to the pc, and ldapur and stlur
@@ -26,7 +26,7 @@ static inline bool cs_access_code_writes(uint32_t code) SIGNAL_SAFE {
   case 5: // pairs (ldp, stp)
     return !has_load_bit;
   case 7: // single registers
-    // With bit 21, only the value 2 of bits 10 and 11 is an offset in a register. The other values are atomic
+    // If bit 21 is set, the value 2 of bits 10 and 11 means an offset in a register. The other values are atomic
     // operations (ldadd, swp), ldapr and ldraa.
     if ((code >> 24 & 1) == 0 && (code >> 21 & 1) != 0 && (code >> 10 & 3) != 2) return false;
     return operation == 0 || (is_vector && code >> 30 == 0 && operation == 2);

@@ -11,7 +11,7 @@
 #include "cs_shim.h"
 #include "edges.h"
 
-// If another thread owns a slot, a thread that frees the slot's object waits at most 10 ms: it checks the owner up to
+// If another thread owns a slot, a thread that frees the slot's object waits at most 10 ms. It checks the owner up to
 // 500 times, and sleeps 20 µs between two checks.
 #define WAIT_TRIES    500
 #define WAIT_SLEEP_NS 20000

@@ -32,8 +32,9 @@ bool cs_page_copy(uint32_t index, cs_page_slot *ret_copy) SIGNAL_SAFE {
     const uint32_t generation = __atomic_load_n(&slot->generation, __ATOMIC_ACQUIRE);
     if (state != CS_PAGE_BUSY) {
       memcpy(ret_copy, slot, sizeof *ret_copy);
-      // acquire: the copy ends before the second read of the state, which detects a change during the copy. The state
-      // is read before the generation: if a new object has brought back the state, its generation is read as well.
+      // acquire: the copy ends before the second reads of the state and the generation, which detect a change during
+      // the copy. The state is read before the generation. If the slot was reused and has the same state again, the
+      // generation that is read therefore differs from the first one.
       __atomic_thread_fence(__ATOMIC_ACQUIRE);
       if (__atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) == state &&
           __atomic_load_n(&slot->generation, __ATOMIC_RELAXED) == generation && ret_copy->state == state) {

@@ -93,8 +93,9 @@ extern cs_pages_counts cs_page_counts;  // atomic words
 #define CS_PAGES_COUNT(field) __atomic_fetch_add(&cs_page_counts.field, 1, __ATOMIC_RELAXED)
 
 // acquire: a thread that reads the size also reads the start, which was stored before the size. With an old start,
-// which is 0, low addresses of the program would count as slots. A thread that reads an old size has no address of a
-// slot: the program passes an address from the thread that allocated it to this thread with an ordering of its own.
+// which is 0, low addresses of the program would count as slots. A thread that reads an old size cannot have the
+// address of a slot. To get such an address from another thread, it needs a memory ordering in the program, which also
+// orders this load.
 static inline bool cs_page_is_ours(uint64_t address) SIGNAL_SAFE {
   const uint64_t bytes = __atomic_load_n(&cs_pages_map_bytes, __ATOMIC_ACQUIRE);
   return address - __atomic_load_n(&cs_pages_start, __ATOMIC_RELAXED) < bytes;
@@ -113,8 +114,8 @@ static inline uint32_t cs_page_slot_index(uint64_t address) SIGNAL_SAFE {
   return (uint32_t)((address - cs_pages_start - CS_PAGES_FIRST_GUARD) / CS_PAGES_SLOT_BYTES);
 }
 
-// Ordering: if the exchange succeeds, the thread's later writes become visible after the exchange. A reader that sees
-// one of them therefore also sees that the state has changed (cs_page_copy). ACQ_REL alone does not order the
+// Ordering: if the exchange succeeds, the thread's later writes become visible after the exchange. A reader that reads
+// one of these writes therefore also reads the changed state (cs_page_copy). ACQ_REL alone does not order the
 // exchange's own store before later stores on AArch64. On x86-64, the fence needs no instruction.
 static inline bool cs_page_swap(uint32_t *word, uint32_t from, uint32_t to) SIGNAL_SAFE {
   if (!__atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return false;

@@ -29,8 +29,8 @@ void cs_page_pool_clear(void) SIGNAL_SAFE {
   head = tail = 0;
 }
 
-// Returns the turn at which the entry of `ticket` can be filled. After it was filled, the entry can be emptied at the
-// turn with the next higher number.
+// Returns the value of `turn` at which the entry of `ticket` can be filled. Filling the entry adds 1 to `turn`, and the
+// entry can then be emptied.
 static uint64_t turn_of(uint64_t ticket) SIGNAL_SAFE {
   return ticket / PLACES * PLACES;
 }

@@ -13,7 +13,7 @@ _Static_assert(CS_CONTROL_GUARD_KINDS == CS_GUARD_KINDS, "a message has a byte f
 
 static _Atomic uint8_t modes[CS_GUARD_KINDS];
 static _Atomic uint8_t implicit_modes[CS_GUARD_KINDS];
-// Each byte is a cs_control_guard.
+// The operator's overrides. Each byte is a cs_control_guard.
 static _Atomic uint8_t operator_words[CS_GUARD_KINDS];
 static _Atomic uint8_t implicit_operator_words[CS_GUARD_KINDS];
 static _Atomic uint32_t operator_round;
@@ -66,8 +66,8 @@ uint32_t cs_guard_set_operator_modes(const uint8_t *new_modes, const uint8_t *ne
 
 void cs_guard_sweep(uint32_t round) {
   static const uint8_t nothing[CS_GUARD_KINDS] = {0};
-  // A round is a set of controls that crashd sends together. Its number 0 means that crashd sets no overrides. For
-  // round 0, all overrides are removed, including those that an earlier crashd sent with the number 0.
+  // A round is a set of controls that crashd sends together. The round 0 means that crashd sets no overrides. It
+  // therefore removes all overrides, including those that an earlier crashd sent in a round 0.
   if (round == 0 || atomic_load_explicit(&operator_round, memory_order_relaxed) != round)
     (void)cs_guard_set_operator_modes(nothing, nothing, round);
 }

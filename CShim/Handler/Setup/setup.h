@@ -45,7 +45,8 @@ bool cs_environment_keeps_copy(void);
 
 // Returns where the last words go, from CRASHSHIELD_LAST_WORDS. NULL: the default.
 const char *cs_environment_last_words(void);
-// Returns whether a crash that nothing else keeps goes to stderr: CRASHSHIELD_RECORD=stderr.
+// Returns whether a crash that neither crashd nor the spool has received is written to stderr:
+// CRASHSHIELD_RECORD=stderr.
 bool cs_environment_records_to_stderr(void);
 
 // Returns whether forked children start the shield in the same way as their parent: CRASHSHIELD_FORK=1.
@@ -71,11 +72,11 @@ cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *r
 // Opens the spool directory, if it exists, and keeps it open.
 void cs_spool_open(void);
 void cs_ring_unmake(void);
-// Returns the descriptor with the identity of its file.
+// Returns a cs_descriptor with the descriptor's number and the identity of its file.
 cs_descriptor cs_descriptor_described(int number);
 
-// Opens the file for the last words, and finds the functions that they leave out. The last words and the record line
-// are off in a program with more rights than its caller.
+// Opens the file for the last words, and finds the functions whose frames the last words omit. The last words and the
+// record line are disabled in a program that has more privileges than its caller.
 void cs_lines_open(void);
 void cs_lines_close(void);
 

@@ -267,15 +267,15 @@ const char *cs_shim_containment_variable(void);
 // containment does not work, or NULL. Some obstacles are only found by cs_shim_contained_probe().
 const char *cs_shim_containment_start(const cs_shim_containment *containment);
 
-// Returns whether requests can be contained. Any thread may call these functions.
+// Return whether requests can be contained, and whether the process is draining. Any thread may call these functions.
 bool cs_shim_containment_is_on(void);
 bool cs_shim_containment_is_draining(void);
 // Returns the reason why containment does not work although it was started, or NULL.
 const char *cs_shim_containment_obstacle(void);
 
-// Finds the functions of the Swift runtime that run a task, and checks what the handler needs to know of a task. The
-// first contained request of a process calls this function in a task that runs on the global executor, and not on an
-// actor. Later calls return at once.
+// Finds the functions of the Swift runtime that run a task, and checks whether the handler can read the data that it
+// needs about a task. The first contained request of a process calls this function in a task that runs on the global
+// executor, and not on an actor. Later calls return at once.
 void cs_shim_contained_probe(void);
 
 // Makes a request contained. `continuation` identifies the caller, which waits for the request. Returns false if the

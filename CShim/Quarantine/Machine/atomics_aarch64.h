@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Increments the counter. Afterwards, a full barrier: earlier stores become visible before later loads. The increment
-// alone is no barrier, whatever its ordering is.
+// Increments the counter, and then executes a full barrier, so that earlier stores become visible before later loads.
+// The increment alone is not a full barrier, even with the strongest ordering.
 static inline void cs_count_and_fence(uint64_t *counter) {
   __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
   atomic_thread_fence(memory_order_seq_cst);
@@ -30,12 +30,12 @@ static inline bool cs_word_is(const uint64_t *word, uint64_t value) {
   return __atomic_load_n(word, __ATOMIC_RELAXED) == value;
 }
 
-// relaxed: follows the barrier of cs_count_and_fence().
+// relaxed: the barrier of cs_count_and_fence() precedes this load and orders it.
 static inline bool cs_is_one(const _Atomic uint32_t *word) {
   return atomic_load_explicit(word, memory_order_relaxed) == 1;
 }
 
-// Tells the processor that this thread waits for another one in a loop.
+// A hint to the processor: this thread waits for another thread in a loop.
 static inline void cs_pause(void) {
   __asm__ volatile("yield");
 }

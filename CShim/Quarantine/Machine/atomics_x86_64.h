@@ -39,7 +39,7 @@ static inline bool cs_is_one(const _Atomic uint32_t *word) {
   return result;
 }
 
-// Tells the processor that this thread waits for another one in a loop.
+// A hint to the processor: this thread waits for another thread in a loop.
 static inline void cs_pause(void) {
   _mm_pause();
 }

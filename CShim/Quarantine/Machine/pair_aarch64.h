@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-// A function that reads the frames of other functions stays free of sanitizer checks only if these are part of it.
+// These functions are always inlined. Functions that read the frames of other functions are compiled without sanitizer
+// checks (READS_FRAMES), and must not call a function that has these checks.
 #define CS_PAIR_INLINE __attribute__((always_inline)) static inline
 
 typedef struct cs_pair {

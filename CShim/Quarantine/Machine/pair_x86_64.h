@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// A function that reads the frames of other functions stays free of sanitizer checks only if these are part of it.
+// These functions are always inlined. Functions that read the frames of other functions are compiled without sanitizer
+// checks (READS_FRAMES), and must not call a function that has these checks.
 #define CS_PAIR_INLINE __attribute__((always_inline)) static inline
 
 typedef __m128i cs_pair;
@@ -24,7 +25,7 @@ CS_PAIR_INLINE void cs_pair_store(void *ret_words, cs_pair pair) {
   _mm_storeu_si128(ret_words, pair);
 }
 
-// The result of several comparisons.
+// The result of several comparisons: a bit is 0 if the pairs of one comparison differ in its 32-bit part.
 typedef __m128i cs_pair_result;
 
 CS_PAIR_INLINE cs_pair_result cs_pair_begin(void) {

@@ -3,7 +3,8 @@
 //
 // A last release first claims the object: it increases the unowned count by a number (CS_CLAIM) that a program's own
 // references never reach. A second release that also finds that it is the last one detects the claim. It is recorded as
-// an excess release. The claim detects concurrent releases, and all later ones until the object's memory is freed.
+// an excess release. With the claim, concurrent releases and all later releases are detected until the object's memory
+// is freed.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

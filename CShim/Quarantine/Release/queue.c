@@ -78,7 +78,7 @@ static bool make_room(cs_class *class, cs_slot *slot, cs_object *old, bool is_la
   if (old == CS_SLOT_EMPTY) return true;
   if (cs_slot_policy(slot) != CS_MODE_ABSORB) return cs_evict(class, slot, old, is_last);
   if (!cs_reaper_give(slot, old)) return false;
-  // The object's bytes now count as waiting for the reaper (reaper.h), and no longer as those of the slot.
+  // The bytes of the object are now part of cs_reaper_bytes (reaper.h), so they are no longer charged for the slot.
   cs_budget_charge(-(int64_t)cs_slot_bytes(slot));
   return true;
 }

@@ -80,8 +80,8 @@ static inline void cs_slot_renumber(cs_slot *slot) {
 static inline void cs_slot_fill_in(cs_class *class, cs_slot *slot, cs_object *object, cs_mode policy, uint32_t thread,
                                    uint32_t stack, bool is_pair) {
   cs_ticks_put(&slot->ticks);
-  // Keeps the compiler from moving the other writes in front of the clock. Readers do not need an order of the writes,
-  // because they compare the object again first (cs_slot_read).
+  // Keeps the compiler from moving the other writes before the read of the clock. Readers do not need an order of the
+  // writes, because they compare the object again first (cs_slot_read).
   atomic_signal_fence(memory_order_seq_cst);
   cs_slot_renumber(slot);
   const uint64_t who = thread | (uint64_t)stack << 32;

@@ -34,7 +34,7 @@
 // small, because the budget also pays for the queue's memory.
 typedef struct waiting {
   _Atomic uint64_t turn;
-  // The first half of the slot's data about the object, and the checksum.
+  // A copy of the first half of the object's slot, and of the slot's checksum.
   cs_object *_Atomic object;
   uint64_t ticks;
   uint64_t label;
@@ -156,7 +156,7 @@ void *cs_reaper_run(void *context) {
     while (may_reap() && (last = reap_one()) == REAPED)
       reaped++;
     if (atomic_load(&waiters) != 0) wake(&has_done);
-    // If the last object stays in the queue, a thread has retained it, which can release the object during the pause.
+    // If the last object stays in the queue, a thread has retained this object, and may release it during the pause.
     pause_ns = last == STAYS ? PAUSE_MOST_NS : pause_after(pause_ns, reaped);
     quiet_ns = reaped != 0 || last == STAYS ? 0 : quiet_ns + pause_ns;
     if (quiet_ns < REST_NS) {
@@ -236,9 +236,10 @@ bool cs_reaper_find(const cs_object *object, cs_slot *ret_slot) SIGNAL_SAFE {
   for (uint64_t number = first; number < last && number <= first + mask; number++) {
     waiting *const place = &queue[number & mask];
     if (atomic_load_explicit(&place->turn, memory_order_acquire) != number + 1) continue;
-    // The fence orders the copy before the second read of `turn`. A producer writes an entry only after it has read
-    // there that the reaper has emptied the entry. A reader of the producer's writes therefore reads a later turn, too:
-    // no processor shows a store to one thread before it shows it to all (x86-64 and AArch64 are multi-copy atomic).
+    // The fence orders the copy before the second read of `turn`. A producer writes an entry only after it has read in
+    // `turn` that the reaper has emptied the entry. A reader of the producer's writes therefore also reads a later
+    // turn. This holds because x86-64 and AArch64 are multi-copy atomic: a store becomes visible to all other threads
+    // at the same time.
     const cs_slot copy = record_of(place);
     atomic_thread_fence(memory_order_acquire);
     if (atomic_load_explicit(&place->turn, memory_order_relaxed) != number + 1 || copy.object != object) continue;

@@ -1,5 +1,6 @@
-// The stubs to which the words of class metadata, and of the zombies (the metadata copies of objects in quarantine),
-// point. Each stub loads its index and jumps to the code that all stubs of its kind share.
+// The stubs of the quarantine. Words in the metadata of listed classes, and in zombies (the metadata copies of objects
+// in quarantine), point to these stubs. Each stub loads its index and jumps to the code that all stubs of its kind
+// share.
 //
 // There are CS_STUB_WORDS (1024) stubs for methods, the same number for async methods, and CS_QUARANTINE_CLASSES (2048)
 // stubs for each kind of destroy function. Each stub is CS_STUB_BYTES (16) long.
@@ -19,7 +20,8 @@
   .globl cs_stubs_call
   .globl cs_stubs_async
 
-// A stub starts with a landing pad for calls through a pointer: `hint #34` is `bti c`, which older assemblers do not know.
+// A stub starts with a landing pad for calls through a pointer: `hint #34` is `bti c`, which older assemblers do not
+// support.
   .macro stubs count, target
   .set index, 0
   .rept \count
@@ -127,13 +129,13 @@ deinit_and_keep:
   .cfi_endproc
   .size deinit_and_keep, . - deinit_and_keep
 
-// The second word of a result of two words that represents zero. stubs_x86_64.S explains it. The value is
-// 0xE000000000000000, the second word of the empty string.
+// If a call must return zero and its result has two words, this is the second word. stubs_x86_64.S explains the value.
+// The value is 0xE000000000000000, the second word of the empty string.
   .set EMPTY_STRING, 0xE000
 
-// Calls cs_quarantine_call(object, word, is_async, frame, context), and jumps to the code that it returns. All registers
-// that may contain an argument are preserved: x0 to x7, x8 (indirect result), q0 to q7, and by the call itself x20
-// (self), x21 (error) and x22 (async context).
+// Calls cs_quarantine_call(object, word, is_async, frame, context), and jumps to the code that it returns. All
+// registers that may contain an argument are preserved: x0 to x7, x8 (indirect result) and q0 to q7. The called C
+// function itself preserves x20 (self), x21 (error) and x22 (async context).
   .macro ask is_async
   .cfi_startproc
   stp x29, x30, [sp, #-224]!

@@ -1,5 +1,6 @@
-// The stubs to which the words of class metadata, and of the zombies (the metadata copies of objects in quarantine),
-// point. Each stub loads its index and jumps to the code that all stubs of its kind share.
+// The stubs of the quarantine. Words in the metadata of listed classes, and in zombies (the metadata copies of objects
+// in quarantine), point to these stubs. Each stub loads its index and jumps to the code that all stubs of its kind
+// share.
 //
 // There are CS_STUB_WORDS (1024) stubs for methods, the same number for async methods, and CS_QUARANTINE_CLASSES (2048)
 // stubs for each kind of destroy function. Each stub is CS_STUB_BYTES (16) long.
@@ -94,9 +95,10 @@ cs_stubs_async:
   .set index, index + 1
   .endr
 
-// The second word of a result of two words that represents zero. The value is the second word of the empty string,
-// because a String of two zero words is invalid. The value is also valid as the second word of an optional, a Double, a
-// Data or a reference. If the result consists of two integers, the caller receives this value as the second integer.
+// If a call must return zero and its result has two words, this is the second word. The value is the second word of the
+// empty string, because a String of two zero words is invalid. The value is also valid as the second word of an
+// optional, a Double, a Data or a reference. If the result consists of two integers, the caller receives this value as
+// the second integer.
   .set EMPTY_STRING, 0xE000000000000000
 
 // Calls cs_quarantine_call(object, word, is_async, frame, context), and jumps to the code that it returns. All

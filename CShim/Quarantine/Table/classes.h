@@ -9,11 +9,11 @@
 extern cs_class *cs_classes[CS_QUARANTINE_CLASSES]; // a release store follows each new entry; entries are never removed
 uint32_t cs_class_count(void) SIGNAL_SAFE;
 
-// Returns NULL if the class was never listed.
+// Returns the class with this metadata, or NULL if the class was never listed.
 cs_class *cs_class_of_metadata(const void *metadata);
 bool cs_is_zombie(const void *metadata);
 
-// Precondition: the caller holds the lock of class_table.c, and the table has a free entry.
+// Adds a class to the table. Precondition: the caller holds the lock of class_table.c, and the table has a free entry.
 void cs_classes_add(cs_class *class);
 
 // Disables the fast path of last releases of the class. The next last release then checks how many slots the class may

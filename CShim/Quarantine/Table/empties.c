@@ -190,7 +190,7 @@ static void plan_type(planning *planning, const void *type, uint64_t offset, uin
     // All other types have no empty value: classes, existentials, functions and metatypes.
     is_left = true;
   }
-  // The value witnesses in the metadata of a class are those of a reference to an object.
+  // The value witnesses in the metadata of a class describe a reference to an object.
   if (is_left) leave(planning, offset, witnesses_of(type)[WITNESS_SIZE]);
 }
 

@@ -23,7 +23,7 @@ static inline uint64_t cs_fields_filling(cs_mode policy, uint64_t label) {
   return policy == CS_MODE_DIAGNOSE ? label & ~CS_LABEL_STAYED : 0;
 }
 
-// The filling 0 means that each field contains the empty value of its type.
+// Fills the fields of an object. If the filling is 0, each field gets the empty value of its type.
 static inline void cs_fields_fill(const cs_class *class, cs_object *object, uint64_t filling) {
   if (class->empties != NULL && filling == 0) return cs_empties_fill(class, object);
   uint64_t *const end = (uint64_t *)object + class->filled_end;

@@ -29,7 +29,7 @@ void cs_freed_object_put(const cs_slot *slot, const cs_object *object) {
   // If the table has wrapped around, another thread may still be writing this record. The record of that thread is the
   // later one, so this thread drops its own record.
   if (atomic_exchange(&record->object, (const cs_object *)CS_SLOT_BUSY) == CS_SLOT_BUSY) return;
-  // A reader that sees one of the writes below also sees that the record is locked (cs_freed_object_read).
+  // A reader that reads one of the writes below also reads that the record is locked (cs_freed_object_read).
   cs_store_fence();
   record->ticks = slot->ticks;
   memcpy(&record->label, &slot->label, sizeof *record - offsetof(cs_freed_object, label));

@@ -37,7 +37,7 @@ static inline bool cs_budget_has_room(uint32_t bytes, uint32_t instead_of) {
 // slot. acquire: pairs with cs_slot_leave().
 static inline cs_object *cs_slot_enter(cs_slot *slot) {
   cs_object *const object = atomic_exchange(&slot->object, CS_SLOT_BUSY);
-  // A reader that sees a later write to the slot also sees that the slot is locked (cs_slot_read). The exchange alone
+  // A reader that reads a later write to the slot also reads that the slot is locked (cs_slot_read). The exchange alone
   // does not order its own store before later stores on AArch64.
   cs_store_fence();
   return object;

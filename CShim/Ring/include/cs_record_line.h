@@ -1,23 +1,26 @@
-// The record line: one line of text on the program's stderr that holds the important parts of a ring, for a process
-// without crashd and without a spool directory. The handler writes the line, and crashctl makes a ring of it again.
-// docs/record-line.md explains the format. A change of this file requires a new number in the prefix.
+// The record line: one line of text on the program's stderr that contains the important parts of a ring. A process
+// without crashd and without a spool directory uses it. The handler writes the line, and crashctl converts the line
+// back to a ring. docs/record-line.md explains the format. A change of the format requires a new number in the prefix.
 #ifndef CS_RECORD_LINE_H
 #define CS_RECORD_LINE_H
 
 #include <stdint.h>
 
-// A line is PREFIX, the payload in base64url without padding (A–Z, a–z, 0–9, '-' and '_'), and a newline. JSON encoders
-// change none of these characters.
+// A line consists of PREFIX, the payload in base64url without padding (A–Z, a–z, 0–9, '-' and '_'), and a newline. A
+// JSON encoder escapes none of the characters before the newline.
 #define CS_RECORD_LINE_PREFIX "crashshield-record:1:"
-// The limit of the whole line with its newline. One write of this size to a pipe is atomic (PIPE_BUF of Linux).
+// The maximum size of a line, including its newline. One write of at most this size to a pipe is atomic (PIPE_BUF of
+// Linux).
 #define CS_RECORD_LINE_LIMIT_BYTES 4096
 // The largest payload that fits into a line: (4096 - 21 - 1) characters with 6 bits each.
 #define CS_RECORD_LINE_PAYLOAD_LIMIT_BYTES 3055
-// The limit of the bytes of the ring that the pieces of one payload fill. Repeats could otherwise fill any number.
+// The maximum number of bytes of the ring that the pieces of one payload may fill. Without this limit, a repeat could
+// fill any number of bytes.
 #define CS_RECORD_LINE_RING_LIMIT_BYTES 131072
 
-// A payload is a head, pieces, and the CRC-32C of all bytes before the CRC, in 4 bytes. All numbers are little-endian.
-// A `cut_…` field is the number of items that the ring has and the line lacks. UINT16_MAX means this number or more.
+// A payload consists of a head, pieces, and 4 bytes with the CRC-32C of all bytes before them. All numbers are
+// little-endian. A `cut_…` field contains the number of items of the ring that the line omits. UINT16_MAX means this
+// number or more.
 typedef struct cs_record_line_head {
   uint16_t bytes; // of the whole payload, with the head and the CRC
   uint16_t cut_frames;
@@ -25,17 +28,18 @@ typedef struct cs_record_line_head {
   uint16_t cut_text_bytes; // of names, messages, paths, the request and annotations that are in the line
   uint16_t cut_annotations;
   uint16_t cut_memory_words; // of the stack and of the memory near addresses in registers
-  uint16_t cut_incidents;    // of this crash, such as the record of a freed object
+  uint16_t cut_incidents;    // incidents of this crash, such as the record of a freed object
   uint16_t cut_breadcrumbs;
   uint16_t cut_threads; // threads that the sweep found, and crash records of other threads
 } cs_record_line_head;
 
-// A piece fills bytes of the ring (cs_ring.h) at one offset. All bytes that no piece fills are zero. If two
-// pieces overlap, the later one counts. The reader computes the CRCs of slot 0. A piece is:
+// A piece fills bytes of the ring (cs_ring.h) at one offset. All bytes that no piece fills are zero. If two pieces
+// overlap, the later piece takes precedence. No piece contains the CRCs of slot 0, so the reader computes them. A piece
+// consists of:
 //   varint  zigzag(offset - end of the previous piece) << 1 | kind; the first piece follows offset 0
 //   varint  the number of words or bytes
 //   words as below, or the bytes themselves
-// A varint is LEB128: 7 bits a byte, the lowest bits first, at most 10 bytes. zigzag(n) is n << 1 ^ n >> 63.
+// A varint is LEB128: 7 bits in each byte, the lowest bits first, at most 10 bytes. zigzag(n) is n << 1 ^ n >> 63.
 #define CS_RECORD_LINE_KIND_WORDS 0u
 #define CS_RECORD_LINE_KIND_BYTES 1u
 
@@ -44,7 +48,8 @@ typedef struct cs_record_line_head {
 //             in the same piece. The words may overlap.
 //   0bbbnnnn  a literal: the next n bytes (0 to 8), little-endian, are zigzag(word - base[b]), modulo 2^64.
 // base[0] is always 0. base[1] to base[7] are 0 at the start of the payload. After a literal with b > 0, base[b] is the
-// word. After a literal with b == 0 and n > 4, base[next] is the word, and `next` goes from 1 to 7 and again to 1.
+// word. After a literal with b == 0 and n > 4, base[next] is the word, and `next` advances: it starts at 1, and 1
+// follows 7.
 #define CS_RECORD_LINE_REPEAT             0x80u
 #define CS_RECORD_LINE_BASE_COUNT         8
 #define CS_RECORD_LINE_BASE_SHIFT         4

@@ -30,8 +30,8 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_trust : uint8_t {
 
 // The bits of cs_ring_frame.flags.
 #define CS_RING_FRAME_EXACT                                                                                            \
-  1u // pc is the address of an instruction and not a return address: symbolicate it without subtracting one. This is so
-     // for the pc of a fault, the frame that a signal interrupted, and async callers.
+  1u // pc is the address of an instruction and not a return address: symbolicate it without subtracting one. Set for
+     // the pc of a fault, for the frame that a signal interrupted, and for async callers.
 #define CS_RING_FRAME_ASYNC 2u // the frame is from the list of AsyncContexts, and not from the stack
 
 // The bits of cs_ring_image.flags.

@@ -7,7 +7,7 @@
 // What the process does at a trap outside of isolated work (header.containment_mode).
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_containment : uint32_t {
   CS_RING_CONTAINMENT_OFF = 0,     // the process ends at once
-  CS_RING_CONTAINMENT_DRAIN = 1,   // the process ends after the other requests
+  CS_RING_CONTAINMENT_DRAIN = 1,   // the process ends after the other requests have ended
   CS_RING_CONTAINMENT_CONTAIN = 2, // the process continues, up to header.containment_budget traps
 } cs_ring_containment;
 

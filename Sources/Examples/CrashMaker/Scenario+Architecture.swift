@@ -22,7 +22,7 @@ extension Scenario {
     everywhere.compactMap { $0.on(architecture) }
   }
 
-  /// Returns the scenario with the signals of an architecture, or nil if the architecture lacks the fault.
+  /// Returns the scenario with the signals of an architecture, or nil if the fault does not exist on the architecture.
   ///
   /// The tables of scenarios name the signals of x86-64.
   private func on(_ architecture: Architecture) -> Scenario? {
@@ -30,9 +30,9 @@ extension Scenario {
     scenario.architecture = architecture
     if architecture == .x86_64 { return scenario }
     switch name {
-    // The result of a division by zero is 0.
+    // On AArch64, an integer division by zero returns 0 and raises no fault.
     case "float-divide": return nil
-    // These signals have no trap instruction as their origin.
+    // A trap instruction does not cause the signals of these scenarios, so the signals are the same on AArch64.
     case "undefined-instruction", "kill-ill-from-outside": return scenario
     // Only x86-64 raises SIGSEGV for a privileged instruction.
     case "privileged-instruction": scenario.setSignals { _ in "SIGILL" }

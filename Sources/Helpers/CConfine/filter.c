@@ -100,7 +100,7 @@ static void finish(struct filter *filter, uint32_t action) {
   add(filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
 }
 
-/// Skips `count` items unless the loaded word equals `value`.
+/// Adds an instruction that skips the next `count` instructions unless the loaded word equals `value`.
 static void unless_equal(struct filter *filter, uint32_t value, uint8_t count) {
   add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, count));
 }

@@ -4,7 +4,8 @@
 #include <linux/audit.h>
 
 #define CS_AUDIT_ARCH AUDIT_ARCH_AARCH64
-/// No call has this number or a higher one. AArch64 has no second set of calls in the same process, as x86-64 has.
+/// On AArch64, no system call has this number or a higher one. On x86-64, such numbers belong to a second set of calls
+/// (x32).
 #define CS_FIRST_FOREIGN_CALL UINT32_C(0x40000000)
 /// AArch64 has only the calls that take a directory, and only ppoll().
 #define CS_OLD_PATH_CALLS

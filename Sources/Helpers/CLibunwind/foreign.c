@@ -1,4 +1,4 @@
-// Unwinds a snapshot of another architecture than this machine's with libdw.
+// Unwinds, with libdw, a snapshot whose architecture differs from that of this machine.
 #include "image_elf.h"
 #include "machine.h"
 #include "memory.h"
@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Limits libdw's reads of the stack, as READ_LIMIT does for libunwind.
+// Limits libdw's reads of the stack, as READ_LIMIT in native.c does for libunwind's reads.
 enum { READ_LIMIT = 4 << 20 };
-// Limits the copies of unwind tables for one thread. A request stores the tables of a file once, but many images may
-// refer to them. RLIMIT_CPU limits libdw's own tables.
+// Limits the bytes of the copies of unwind tables for one thread. A request stores the tables of a file once, but many
+// images may refer to them. RLIMIT_CPU indirectly limits the tables that libdw itself builds.
 static const size_t COPY_LIMIT = (size_t)256 << 20;
-// The only thread of the process. libdwfl identifies a thread by a number that is not 0.
+// The thread ID that libdwfl gets for the only thread of the snapshot. libdwfl requires a number other than 0.
 enum { THREAD = 1 };
 
 /// The state of unwinding one thread.
@@ -30,11 +30,11 @@ struct climb {
   uint64_t last_pc;
   uint32_t reads;
   bool has_gap;    // a word was not in the copy of the stack
-  uint32_t number; // of the frames that libdwfl reported
+  uint32_t number; // the number of frames that libdwfl has reported
   enum cs_snapshot_stop stop;
 };
 
-/// Gives libdwfl the unwind tables of an image, as an ELF file in memory.
+/// Called by libdwfl: returns the unwind tables of an image, as an ELF file in memory.
 static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, char **file_name,
                     Elf **ret_elf) {
   (void)module;
@@ -82,7 +82,8 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *ret_word, vo
 static bool set_registers(Dwfl_Thread *thread, void *argument) {
   const struct climb *climb = argument;
   Dwarf_Word registers[CS_SNAPSHOT_REGISTER_LIMIT];
-  // A register may hold a return address that the function has signed and not stored yet.
+  // Removes the signatures of return addresses (AArch64). A register may contain a return address that the function has
+  // signed but not stored yet.
   for (unsigned i = 0; i < climb->machine->pc; i++)
     registers[i] = cs_snapshot_code(climb->snapshot, climb->start->registers[i]);
   // Subtract `behind`, because libdwfl interprets the first pc as the address of the instruction.
@@ -171,7 +172,8 @@ enum cs_snapshot_stop cs_snapshot_unwind_foreign(const struct cs_snapshot *snaps
   if (climb.dwfl && report_images(climb.dwfl, snapshot, machine, files, &room) &&
       dwfl_attach_state(climb.dwfl, elf, THREAD, &thread_callbacks, &climb)) {
     const int result = dwfl_getthread_frames(climb.dwfl, THREAD, add_frame, &climb);
-    // If a return address is not in the copy of the stack, libdwfl ends as it does at the outermost frame.
+    // libdwfl returns the same result at the outermost frame, and if a return address is missing in the copy of the
+    // stack.
     if (result == 0) climb.stop = climb.has_gap ? CS_SNAPSHOT_STOP_NO_CALLER : CS_SNAPSHOT_STOP_END;
   }
   if (climb.dwfl) dwfl_end(climb.dwfl);

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// The parts of the file, in this order. The two tables follow at multiples of 16.
+/// The beginning of the file, with its parts in this order. The two unwind tables follow, at offsets that are multiples
+/// of 16.
 struct layout {
   Elf64_Ehdr header;
   Elf64_Phdr segment;
@@ -73,7 +74,7 @@ Elf *cs_image_elf_open(struct cs_image_elf *file) {
                                                 .sh_addralign = 1};
   layout.sections[SECTION_INDEX] = table(NAME_INDEX, &image->header, index_at);
   layout.sections[SECTION_FRAMES] = table(NAME_FRAMES, &image->frames, frames_at);
-  // Without tables, libdw must find no section with this name.
+  // If a table is missing, the name of its section is removed, so that libdw does not find the section.
   if (image->frames.count == 0) layout.sections[SECTION_FRAMES].sh_name = 0;
   if (image->header.count == 0) layout.sections[SECTION_INDEX].sh_name = 0;
   memcpy(file->bytes, &layout, sizeof layout);

@@ -1,4 +1,4 @@
-// What unwinding must know of a processor architecture.
+// The properties of a processor architecture that an unwinder needs.
 #pragma once
 
 #include "cs_snapshot.h"
@@ -22,7 +22,7 @@ const struct cs_snapshot_machine *cs_snapshot_machine_of(uint64_t architecture);
 /// caller. Returns false if the snapshot does not show such a call.
 bool cs_snapshot_leave_bad_call(const struct cs_snapshot *snapshot, uint64_t *registers);
 
-/// Where an unwinder starts, and how it found the first frame.
+/// The registers with which an unwinder starts, and how the first frame was found.
 struct cs_snapshot_start {
   uint64_t registers[CS_SNAPSHOT_REGISTER_LIMIT];
   uint64_t behind; // pc is this number of bytes after the instruction

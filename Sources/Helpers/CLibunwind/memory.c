@@ -42,7 +42,7 @@ bool cs_snapshot_read_stack(const struct cs_snapshot *snapshot, uint64_t address
 uint64_t cs_snapshot_code(const struct cs_snapshot *snapshot, uint64_t word) {
   const uint64_t plain = word & AARCH64_ADDRESS_MASK;
   if (snapshot->architecture != CS_SNAPSHOT_AARCH64 || plain == word) return word;
-  // A return address may be the first byte after an image.
+  // The byte before the address is checked, because a return address may be the first byte after an image.
   return cs_snapshot_image_at(snapshot, plain - 1) ? plain : word;
 }
 

@@ -59,7 +59,7 @@ static int spawn(const char *path, char *const *arguments, const posix_spawn_fil
 // private table that ends at the socket's number. Third, the thread receives the three descriptors from the socket. The
 // kernel copies a table in words of 64 descriptors, and then closes the excess descriptors (close_range with
 // CLOSE_RANGE_UNSHARE, in Linux 5.9 to 6.18). All numbers of the word that contains the socket, and all lower numbers,
-// are therefore reserved before main() and never become free. The excess descriptors are then never those of other
+// are therefore reserved before main() and never become free. The excess descriptors therefore never refer to other
 // files.
 typedef struct spawner {
   const char *path;

@@ -27,10 +27,10 @@
 #define THREAD_STACK_BYTES (UINT64_C(256) * 1024)
 #define REPLY_TIMEOUT_MS   10000
 #define BACKOFF_FIRST_NS   (UINT64_C(100) * 1000 * 1000)
-// Each pause between two attempts to connect is twice as long as the one before, up to this limit. After a restart of
-// crashd, the thread therefore connects after a pause that is about as long as the absence of crashd, or shorter. While
-// crashd stays absent, this thread wakes up six times an hour. If a crash occurs between two attempts, the handler
-// connects to crashd itself.
+// Each pause between two attempts to connect is twice as long as the previous pause, up to this limit. After a restart
+// of crashd, the thread therefore connects after a pause that is about as long as the absence of crashd, or shorter.
+// While crashd stays absent, this thread wakes up six times an hour. If a crash occurs between two attempts, the
+// handler connects to crashd itself.
 #define BACKOFF_LIMIT_NS (UINT64_C(600) * 1000 * 1000 * 1000)
 
 typedef struct attach_client {

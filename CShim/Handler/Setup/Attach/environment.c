@@ -198,8 +198,9 @@ static void annotate(const char *key, const char *name) {
   if (value != NULL) cs_annotations_fix(key, value);
 }
 
-// Annotates what the deployment says of the container, with the names of OpenTelemetry. Kubernetes sets HOSTNAME to the
-// name of the pod, unless the pod uses the host's network.
+// Adds annotations with the names of the pod, its namespace, its node and the container. The keys are OpenTelemetry's
+// attribute names, and the values come from environment variables. Kubernetes sets HOSTNAME to the name of the pod,
+// unless the pod uses the host's network.
 static void annotate_container(void) {
   const bool has_pod = variable("CRASHSHIELD_POD") != NULL;
   const bool is_hostname = !has_pod && variable("KUBERNETES_SERVICE_HOST") != NULL;

@@ -108,8 +108,8 @@ static void warm_up(buffers *own) {
 }
 
 void cs_warm_up(void) {
-  // The buffers need too much space for a stack, and must not stay resident. They are cleared memory, because
-  // getcontext() does not set every field of the context.
+  // The buffers are too large for the stack, and are needed only here, so they are mapped and then unmapped. The
+  // mapping is zeroed, which is necessary because getcontext() does not set every field of the context.
   buffers *const own = (buffers *)mmap(NULL, sizeof *own, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (own == MAP_FAILED) return;
   if (getcontext(&own->context) == 0) warm_up(own);
@@ -119,9 +119,10 @@ void cs_warm_up(void) {
 // Returns SA_RESTART if an interrupted system call must continue after the signal. This is the case if the signal was
 // ignored, because an ignored signal does not interrupt system calls. It is also the case if the previous handler was
 // installed with SA_RESTART. The kernel reads the flag from the installed handler, which is the shield's. The shield
-// therefore copies the previous handler's flag. The signal of cs_waiter_send() must not change the arguments of a
-// system call. On AArch64, a call that ends with EINTR loses its first argument, so the call continues. Without a
-// previous handler, only the shield's own signal continues the program.
+// therefore copies the previous handler's flag. On AArch64, SIGILL without a previous handler also gets SA_RESTART. The
+// handler of the SIGILL that cs_waiter_send() sends reads the arguments of the interrupted system call, and EINTR would
+// overwrite the first argument. The flag has no effect on other signals: without a previous handler, a thread continues
+// only after a SIGILL of the shield.
 static int restart_flag(int signal, const cs_kernel_action *previous) {
   const bool keeps_argument = CS_EINTR_LOSES_ARGUMENT && signal == SIGILL && previous->handler == SIG_DFL;
   const bool restarts = previous->handler == SIG_IGN || (previous->flags & SA_RESTART) != 0;

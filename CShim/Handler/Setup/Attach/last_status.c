@@ -1,5 +1,6 @@
-// There are two buffers: the connection's thread writes into the unpublished buffer, and then publishes it. A reader
-// never waits for the writer. A reader repeats its copy if the writer published a state during the copy.
+// The string of the state has two buffers. The connection's thread writes into the unpublished buffer, and then
+// publishes this buffer. A reader never waits for the writer. A reader repeats its copy if the writer published a state
+// during the copy.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

@@ -90,7 +90,7 @@ bool cs_link_is_ours(int socket) {
   return is_separate || cs_connection_is_ours(socket);
 }
 
-// Wakes crashd for a crash. The crash handler calls for this help if it found no connection in the program's descriptor
+// Wakes crashd for a crash. The crash handler requests this if it found no connection in the program's descriptor
 // table.
 static void wake_for_crash(int socket) {
   uint32_t number = 0;

@@ -91,8 +91,8 @@ static void child_after_fork(void) {
   errno = before;
 }
 
-// Restores the state before a failed start. The alternate signal stack of the thread stays installed, because a signal
-// handler may be running on it.
+// Restores the state that existed before a failed start. The alternate signal stack of the thread stays installed,
+// because a signal handler may be running on it.
 static void undo(void) {
   cs_alternate_stacks_switch(false);
   cs_process.pid = 0;

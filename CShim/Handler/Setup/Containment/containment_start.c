@@ -21,8 +21,8 @@
 #include "answers.h"
 #include "pool.h"
 
-// The number of parked workers that a drain allows with the pool (cs_containment.capacity). The number of processors
-// does not limit such a drain, because other threads take the seats of the parked threads.
+// If the pool is used, a drain ends when more than this number of workers have parked (cs_containment.capacity). The
+// number of processors is not the limit, because other threads take the seats of the parked threads.
 #define POOL_CAPACITY 8
 
 // How long exit() waits for the end of a drain, and then for the end of the process. Both take a fraction of a second,

@@ -78,7 +78,8 @@ static job_head *head_of(void *job) {
   return job;
 }
 
-// The numbers are those of Swift's TaskPriority. 0 means that the job has no priority, and runs like the default.
+// Returns the index of the job's list. The priorities are raw values of Swift's TaskPriority. A job without a priority
+// (0) goes to the list of the default priority.
 static uint32_t list_of(void *job) {
   const uint32_t priority = head_of(job)->flags >> 8 & 0xff;
   if (priority >= 0x19) return 0;                  // user-initiated and above

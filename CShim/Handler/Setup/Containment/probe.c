@@ -31,9 +31,9 @@ static uint32_t index_of(const working_memory *memory, uint32_t from, uint32_t k
   return index;
 }
 
-// Stores the functions of the stack from the one that calls the task to the outermost one of the thread. Without the
-// pool, the thread belongs to Dispatch, and only the function that calls the task is stored. Returns false if these
-// functions are not on the stack.
+// Stores the start addresses of functions on the stack, from the function that calls the task to the thread's outermost
+// function. Without the pool, the thread belongs to Dispatch, and only the function that calls the task is stored.
+// Returns false if these functions are not on the stack.
 static bool note_way(working_memory *memory) {
   uint32_t count = 0;
   bool is_deep = false;
@@ -75,7 +75,8 @@ static void probe(void) {
 void cs_shim_contained_probe(void) {
   uint32_t none = 0;
   if (__atomic_load_n(&is_done, __ATOMIC_RELAXED) != 0 || cs_containment_mode() == CS_RING_CONTAINMENT_OFF) return;
-  // With the pool, only a task on the pool shows the functions. Other tasks run on an executor of the program.
+  // If the process has a pool, the functions are only on the stack of a thread of the pool. Other tasks run on an
+  // executor of the program.
   if (cs_containment_now.has_pool && cs_seat_here() == NULL) return;
   if (__atomic_compare_exchange_n(&is_done, &none, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) probe();
 }

@@ -14,7 +14,7 @@ struct cs_seat {
   _Alignas(64) uint32_t is_woken; // atomic, a futex
   uint32_t is_parked;             // atomic: a trap has stopped the seat's thread
   cs_seat *next_idle;             // the pool's lock protects this field
-  void *next_job;                 // the job to run next, which no other seat sees; NULL: none
+  void *next_job;                 // the job to run next, which no other seat can take; NULL: none
   uint32_t next_job_runs;         // how many jobs in a row came from `next_job`
   uint32_t turns;                 // how many jobs came from the queue
   uint64_t jobs;                  // atomic: how many jobs have begun
@@ -31,7 +31,7 @@ _Noreturn void cs_seat_run(cs_seat *seat);
 // Starts one thread for each seat, and the spare thread. Returns false if a thread cannot be created.
 bool cs_seats_start(uint32_t width);
 
-// pool_runtime.c: returns NULL, or the reason why the pool does not know the Swift runtime of this process.
+// pool_runtime.c: returns NULL, or the reason why the pool does not support the Swift runtime of this process.
 const char *cs_pool_runtime_check(void);
 // Runs a job of the Swift runtime on the calling thread.
 void cs_pool_runtime_run(void *job);

@@ -15,7 +15,7 @@
 
 #define CODE_COUNT 16
 
-// The first request in a task checks this offset (requests.c).
+// The offset of the list of task-local values in a task. requests.c checks this offset at the first request in a task.
 #define LOCALS_OFFSET 0x88
 
 #define PUSH_FRAME    UINT32_C(0xa9bf7bfd) // stp x29, x30, [sp, #-16]!
@@ -62,7 +62,8 @@ static bool read_descriptor(uint64_t at, cs_task_layout *ret_layout) {
 }
 
 // A function that returns the variable starts with `stp; mov; … ; mrs x8, tpidr_el0; ldr xN, [x8, x0]`. The four
-// instructions before mrs are those of a descriptor, or the shorter forms that a linker makes of them.
+// instructions before mrs compute the variable's offset with a TLS descriptor, or are a shorter form by which the
+// linker has replaced them.
 static bool find_variable(const uint32_t *code, uint64_t address, uint32_t load, cs_task_layout *ret_layout) {
   const uint32_t *at = &code[2];
   const uint64_t place = address + 2 * CS_CODE_BYTES;
@@ -117,7 +118,7 @@ static bool read_code(const void *function, uint64_t *ret_address, uint32_t ret_
   return function != NULL && cs_memory_copy(ret_code, *ret_address, size) == size;
 }
 
-// Finds the variable with the thread's executor, which is in the same block as the one with the current task.
+// Finds the variable with the thread's executor, which is in the same block as the variable with the current task.
 static void find_executor(const cs_swift_runtime *runtime, cs_task_layout *layout) {
   uint32_t code[CODE_COUNT];
   uint64_t address = 0;
@@ -125,7 +126,7 @@ static void find_executor(const cs_swift_runtime *runtime, cs_task_layout *layou
   if (!read_code(runtime->current_executor, &address, code) || !find_variable(code, address, LOAD_EXECUTOR, &found)) {
     return;
   }
-  // Each variable has its own pair { module, offset }, which the layout has no room for.
+  // In this case, each variable has its own pair { module, offset }, but cs_task_layout has space for only one pair.
   if (found.tls_index != 0 || layout->tls_index != 0) return;
   layout->has_executor = true;
   layout->executor_offset = found.offset;

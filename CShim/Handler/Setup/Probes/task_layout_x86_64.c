@@ -14,7 +14,7 @@
 
 #define CODE_BYTES 48
 
-// The first request in a task checks this offset (requests.c).
+// The offset of the list of task-local values in a task. requests.c checks this offset at the first request in a task.
 #define LOCALS_OFFSET 0x88
 
 static const uint8_t frame[] = {0x55, 0x48, 0x89, 0xe5};            // push %rbp; mov %rsp,%rbp
@@ -74,7 +74,7 @@ static bool read_code(const void *function, uint64_t *ret_address, uint8_t ret_c
   return function != NULL && cs_memory_copy(ret_code, *ret_address, CODE_BYTES) == CODE_BYTES;
 }
 
-// Finds the variable with the thread's executor, which is in the same block as the one with the current task.
+// Finds the variable with the thread's executor, which is in the same block as the variable with the current task.
 static void find_executor(const cs_swift_runtime *runtime, cs_task_layout *layout) {
   uint8_t code[CODE_BYTES];
   uint64_t address = 0;

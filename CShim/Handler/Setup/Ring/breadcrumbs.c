@@ -9,9 +9,9 @@
 
 #include "../../Signal/Dispatch/trusted.h"
 
-// Claims the entry for writing, because two threads must not write the same entry at the same time. Messages go to the
-// entries in turn. If other threads have meanwhile overwritten all entries, the claim fails, and this thread's message
-// is lost. An entry therefore never contains parts of two messages.
+// Claims the entry for writing, because two threads must not write the same entry at the same time. Messages fill the
+// entries cyclically. If other threads have meanwhile overwritten all entries, the claim fails, and this thread's
+// message is lost. An entry therefore never contains parts of two messages.
 static bool take(cs_ring_breadcrumb *breadcrumb, uint64_t ticket) {
   // At the first write to this entry, no earlier writer can still hold it.
   if (ticket < CS_RING_BREADCRUMB_LIMIT) return true;

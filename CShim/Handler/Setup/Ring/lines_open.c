@@ -39,8 +39,9 @@ static cs_descriptor open_file(const char *path, int more_flags) {
   return file < 0 ? (cs_descriptor){.number = -1} : cs_descriptor_described(file);
 }
 
-// Returns whether another user could have placed the file under the path: it is another user's file, or a second name
-// of a file that another user must not change.
+// Returns whether another user may have put the file at the path. This is the case if a user other than root and this
+// user owns the file, or if a regular file has several hard links. A hard link may refer to a file that the other user
+// cannot change directly.
 static bool is_strange(int file) {
   struct stat status = {0};
   if (fstat(file, &status) != 0) return true;

@@ -1,6 +1,6 @@
-// Stops the shield's threads before a call that the kernel refuses to a process with several threads, such as
-// unshare(), and before a call that libc repeats in every thread, such as setuid() (docs/decisions/0115). Restarts the
-// threads after the call.
+// Stops the shield's threads before two kinds of calls, and restarts them after the call (docs/decisions/0115). The
+// kernel refuses some calls, such as unshare(), to a process with several threads. libc repeats other calls, such as
+// setuid(), in every thread.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -76,8 +76,8 @@ static bool is_free(void) {
 }
 
 void cs_own_threads_await_return(void) {
-  // This loop waits up to one second for the thread that holds `is_taken`. The wait cannot succeed if this code runs in
-  // a signal handler that interrupted that thread. In this case, the wait ends after the last try.
+  // This loop waits up to one second for the thread that has set `is_taken`. The wait cannot succeed if this code runs
+  // in a signal handler that interrupted that thread. In this case, the wait ends after the last try.
   for (int attempt = 0; attempt < LEAVE_TRIES && !is_free(); attempt++)
     cs_sleep_ns(LEAVE_SLEEP_NS);
 }

@@ -32,7 +32,8 @@ static inline uint64_t cs_syndrome_class(uint64_t syndrome) SIGNAL_SAFE {
   return syndrome >> CS_SYNDROME_CLASS_SHIFT & CS_SYNDROME_CLASS_MASK;
 }
 
-// Returns the syndrome in the `size` bytes of records, or 0 if the kernel wrote none. qemu before version 8 never does.
+// Returns the syndrome in the `size` bytes of records, or 0 if the kernel wrote none. qemu before version 8 never
+// writes a syndrome.
 static inline uint64_t cs_syndrome_in(const uint8_t *records, size_t size) SIGNAL_SAFE {
   size_t at = 0;
   while (size - at >= sizeof(cs_context_head) + sizeof(uint64_t)) {

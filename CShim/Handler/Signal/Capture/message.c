@@ -8,7 +8,7 @@
 #include "../Kernel/raw_copy.h"
 
 // The Swift runtime appends all its error messages to one string. The handler reads this string in at most 64 pieces of
-// this size, so that the search has an end.
+// this size, so that the search is limited.
 #define TEXT_SEARCH_LIMIT_BYTES 65536
 #define TEXT_SEARCH_ROUNDS      64
 

@@ -37,8 +37,8 @@ void cs_record_signal(cs_ring_record *record, int tid, const siginfo_t *informat
   const bool is_fault = information->si_code > 0 ? cs_registers_belong_to(information->si_signo, information->si_code)
                                                  : cs_context_shows_fault(context);
   if (!is_fault) {
-    // The signal was sent, or the fault has no such values. The kernel still reports the values of the last fault of
-    // this thread. The thread survived that fault, so the values are cleared.
+    // The signal was sent, or its fault sets no error code, trap number and fault address. The kernel then reports the
+    // values of an earlier fault, which the thread survived. These values are therefore cleared.
     record->registers.error_code = record->registers.trap_number = record->registers.fault_address = 0;
   }
   cs_thread_name((char *)record->thread_name);

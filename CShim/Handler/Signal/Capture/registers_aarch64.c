@@ -53,16 +53,17 @@ bool cs_context_is_readable(const ucontext_t *context) SIGNAL_SAFE {
          cs_memory_is_readable(registers + sizeof context->uc_mcontext - sizeof(uint64_t));
 }
 
-// The kernel stores the syndrome and the address at these faults only, and keeps them for later signals of the thread.
-// The codes are those of a signal frame that cannot be written, of an error of an earlier access (MTE), and of a memory
-// error that no instruction caused.
+// The kernel stores the syndrome and the address only at these faults, and keeps them for later signals of the thread.
+// Three codes are excluded. SI_KERNEL means that a signal frame could not be written. SEGV_MTEAERR is an error of an
+// earlier access (MTE). BUS_MCEERR_AO is a memory error that no instruction caused.
 bool cs_registers_belong_to(int signal, int code) SIGNAL_SAFE {
   if (signal == SIGSEGV) return code != SI_KERNEL && code != SEGV_MTEAERR;
   return signal == SIGILL || (signal == SIGBUS && code != SI_KERNEL && code != BUS_MCEERR_AO);
 }
 
-// Of the records after the registers, only the first one is copied, with the vector registers of FPSIMD. The others
-// describe their own frame: a record with the address of further records is valid at one address only.
+// In the kernel's context, records follow the registers. Only the first record is copied, which contains the vector
+// registers (FPSIMD). The others are valid only in their own signal frame: for example, one contains the address of
+// further records.
 void cs_context_copy(const ucontext_t *from, ucontext_t *to) SIGNAL_SAFE {
   to->uc_flags = from->uc_flags;
   to->uc_stack = from->uc_stack;
@@ -70,7 +71,8 @@ void cs_context_copy(const ucontext_t *from, ucontext_t *to) SIGNAL_SAFE {
   memcpy(&to->uc_mcontext, &from->uc_mcontext, offsetof(mcontext_t, __reserved) + sizeof(struct fpsimd_context));
 }
 
-// Without a syndrome, the addresses show the fetch. The kernel reports no address if the pc is not a multiple of 4.
+// Without a syndrome, a fault address that equals the pc shows a fetch. If the pc is not a multiple of 4, the kernel
+// reports no fault address, so this code compares no addresses.
 bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE {
   const uint64_t pc = registers->general[CS_REGISTER_PC];
   const uint64_t class = registers->trap_number;
@@ -82,8 +84,8 @@ static bool code_at(uint64_t pc, uint32_t *ret_code) SIGNAL_SAFE {
   return (pc & (CS_CODE_BYTES - 1)) == 0 && cs_memory_copy(ret_code, pc, sizeof *ret_code) == sizeof *ret_code;
 }
 
-// No flag shows that the instruction has faulted. The kernel keeps the syndrome and the address of the last fault,
-// which must belong to the instruction at the pc.
+// AArch64 has no flag that shows whether the instruction at the pc has faulted. This code therefore checks whether the
+// syndrome and the address of the thread's last fault, which the kernel keeps, belong to this instruction.
 bool cs_context_shows_fault(const ucontext_t *context) SIGNAL_SAFE {
   const mcontext_t *from = &context->uc_mcontext;
   const uint64_t syndrome = syndrome_of(context);
@@ -107,7 +109,8 @@ static bool is_system_call(uint64_t at) SIGNAL_SAFE {
   return code_at(at, &code) && code == CS_CODE_SYSTEM_CALL;
 }
 
-// The pc stays at a breakpoint. The kernel has put the first argument of the system call back into its register.
+// A breakpoint needs no change, because the pc stays at the instruction. For SIGSYS, the kernel has already put the
+// first argument of the system call back into its register.
 void cs_context_repeat(int signal, ucontext_t *context) SIGNAL_SAFE {
   mcontext_t *registers = &context->uc_mcontext;
   if (signal == SIGSYS && is_system_call(registers->pc - CS_CODE_BYTES)) registers->pc -= CS_CODE_BYTES;

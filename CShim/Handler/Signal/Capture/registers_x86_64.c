@@ -88,7 +88,7 @@ void cs_context_repeat(int signal, ucontext_t *context) SIGNAL_SAFE {
   uint8_t code = 0;
   const bool is_after_breakpoint = cs_memory_copy(&code, (uint64_t)*pc - 1, sizeof code) == sizeof code && code == 0xcc;
   if (signal == SIGTRAP && is_after_breakpoint) *pc -= 1;
-  // The kernel has put the number of the system call back into its register.
+  // For SIGSYS, the kernel has already put the number of the system call back into its register.
   if (signal == SIGSYS && is_system_call((uint64_t)*pc - 2)) *pc -= 2;
 }
 

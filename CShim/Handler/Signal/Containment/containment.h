@@ -82,9 +82,9 @@ typedef struct cs_contained_layout {
 
 extern cs_contained_layout cs_contained_here;
 
-// Lists the frames from `registers` outwards: at most CS_CONTAINED_FRAME_LIMIT frames, which unwind tables alone must
-// have found, and then async callers. Returns the number of the former. `ret_count` is the number of all frames.
-// `ret_is_deep`: whether the stack has more frames.
+// Lists the frames from `registers` outwards, and then the async callers. Returns the number of frames that were found
+// only with unwind tables, at most CS_CONTAINED_FRAME_LIMIT. `ret_count` is the number of all listed frames.
+// `ret_is_deep`: whether the stack has more frames than the limit.
 uint32_t cs_contained_list(cs_cfi_scratch *scratch, const cs_ring_registers *registers, cs_ring_frame *frames,
                            uint32_t *ret_count, bool *ret_is_deep) SIGNAL_SAFE;
 
@@ -93,8 +93,8 @@ cs_contained_place cs_contained_place_of(const cs_ring_frame *frame) SIGNAL_SAFE
 // Returns whether this thread holds the lock of a standard stream.
 bool cs_contained_has_stream(cs_memory *memory) SIGNAL_SAFE;
 
-// Stores in `work` the number of frames between the start of the work and the function that calls this one. `registers`
-// are those of the calling function.
+// Stores in `work->way` the number of outermost frames that run the work's task: from the innermost frame of Swift's
+// concurrency library to the start of the work. `registers` are those of the calling function.
 void cs_contained_note_way(cs_contained *work, const cs_ring_registers *registers) SIGNAL_SAFE;
 
 // Returns the number of frames from the start of the work to the trap at `registers`. Returns 0 if a frame is unknown,
@@ -103,7 +103,8 @@ void cs_contained_note_way(cs_contained *work, const cs_ring_registers *register
 uint32_t cs_contained_way_of_trap(cs_contained *work, const cs_ring_registers *registers,
                                   uint32_t *ret_count) SIGNAL_SAFE;
 
-// Returns whether our handler is installed. If not, a handler that replaced ours has called ours, and may hold a lock.
+// Returns whether our handler is installed. If it is not installed, a handler that replaced ours has called ours, and
+// may hold a lock.
 bool cs_contained_is_direct(int signal) SIGNAL_SAFE;
 
 // Returns whether the signal is from a trap instruction.

@@ -16,7 +16,7 @@
 cs_containment cs_containment_now;
 
 static uint32_t phase;         // atomic, a futex: cs_drain_phase
-static uint32_t news;          // atomic, a futex: changes whenever the ender must look at the state
+static uint32_t news;          // atomic, a futex: changes whenever the ender must check the state
 static uint32_t end_reason;    // atomic: cs_ring_drain_end
 static uint32_t first;         // atomic: 1 + the index of the parked thread whose trap ends the process; 0: no drain
 static uint32_t had_crash;     // atomic
@@ -80,8 +80,8 @@ void cs_drain_await(cs_drain_phase wanted, uint64_t at_most_ns) SIGNAL_SAFE {
 
 uint64_t cs_requests_ended(void) SIGNAL_SAFE {
   const cs_ring_header *header = &cs_process.ring->header;
-  // acquire: pairs with the release increments at the ends of requests. A thread that sees an end therefore sees its
-  // begin, too.
+  // acquire: pairs with the release increments at the ends of requests. A thread that reads the end of a request
+  // therefore also reads its begin.
   return __atomic_load_n(&header->request_finished, __ATOMIC_ACQUIRE) +
          __atomic_load_n(&header->request_failed, __ATOMIC_ACQUIRE);
 }

@@ -75,7 +75,8 @@ bool cs_drain_end(cs_ring_drain_end end) SIGNAL_SAFE;
 void cs_drain_note_crash(bool is_fault) SIGNAL_SAFE;
 bool cs_drain_had_crash(void) SIGNAL_SAFE;
 
-// Return the number of requests that have ended, and of those that run.
+// cs_requests_ended() returns the number of requests that have ended, and cs_requests_in_flight() the number of running
+// requests.
 uint64_t cs_requests_ended(void) SIGNAL_SAFE;
 uint32_t cs_requests_in_flight(void) SIGNAL_SAFE;
 

@@ -27,7 +27,8 @@
 // the process.
 #define TELL_NS        (100 * MS)
 #define WRITE_SLEEP_NS 1000000
-// If the thread of the answers has not handled a parked thread for this time, it is blocked, and the process drains.
+// If the thread of the answers has not handled a parked thread for this time, the ender treats it as blocked, and
+// drains the process.
 #define ANSWER_NS (3000 * MS)
 // The ender waits at most 2 s until the thread that must end the process has left the handler.
 #define LEAVE_TRIES    200
@@ -39,7 +40,7 @@ typedef struct progress {
   uint64_t flight_ns; // the last time at which a request was in flight
   uint64_t busy_ns;   // the last time at which a request was in flight or could begin
   uint64_t count;
-  uint32_t quiet_looks; // the number of calls of look() since busy_ns
+  uint32_t quiet_looks; // the number of calls of look() since the time `busy_ns`
 } progress;
 
 static uint64_t now_ns(void) SIGNAL_SAFE {
@@ -57,9 +58,11 @@ static cs_ring_drain_end end_by_capacity(void) SIGNAL_SAFE {
   bool has_waiter = false;
   for (uint32_t index = 0; index < cs_park_count(); index++) {
     const cs_park *park = cs_park_at(index);
-    // A trap is contained only on the pool, where another thread takes the seat of the parked thread.
+    // A thread with a contained trap is not counted: such a thread belongs to the pool, and another thread takes its
+    // seat.
     if (park == NULL || (park != began && park->verdict == CS_RING_VERDICT_CONTAIN)) continue;
-    // With the pool, a thread that waits for a lock is replaced, and only its request is lost.
+    // If the process has a pool, a thread that waits for a lock is not counted either: another thread takes its seat,
+    // and only its request is lost.
     if (cs_containment_now.has_pool && park->is_waiter) continue;
     workers += park->is_worker;
     has_waiter = has_waiter || park->is_waiter;
@@ -137,7 +140,8 @@ static void await_records(void) SIGNAL_SAFE {
     cs_sleep_ns(WRITE_SLEEP_NS);
 }
 
-// Lets the thread leave whose trap ends the process. If it does not leave, the ender ends the process.
+// Orders the thread whose trap ends the process to leave the handler. If the thread does not leave, the ender ends the
+// process.
 static void end_process(void) SIGNAL_SAFE {
   const cs_park *park = cs_drain_first();
   siginfo_t information = {.si_signo = CS_TRAP_SIGNAL, .si_code = CS_TRAP_CODE};

@@ -92,7 +92,7 @@ uint32_t cs_contained_way_of_trap(cs_contained *work, const cs_ring_registers *r
   for (uint32_t index = 0; index < own; index++) {
     const cs_contained_place place = cs_contained_place_of(&work->frames[index]);
     if (place == CS_CONTAINED_PROGRAM) continue;
-    // The outermost frames of the concurrency library run the work's task.
+    // The outermost frames of the concurrency library are allowed, because they only run the work's task.
     if (place != CS_CONTAINED_CONCURRENCY || own - index > work->way) return 0;
   }
   return own;

@@ -67,7 +67,7 @@ static cs_ring_verdict_reason reason_to_die(int signal, const siginfo_t *informa
   return CS_RING_VERDICT_REASON_NONE;
 }
 
-// Returns whether the frames are those that run a task on a thread of the pool.
+// Returns whether the frames belong to the functions that run a task on a thread of the pool.
 static bool is_way(const cs_ring_frame *frames, uint32_t count, uint32_t way_count) SIGNAL_SAFE {
   if (count < way_count) return false;
   for (uint32_t index = 0; index < way_count; index++) {
@@ -119,8 +119,8 @@ static cs_ring_verdict_reason look_at_stack(cs_park *park, uint32_t *ret_own, ui
     *ret_own = index;
     if (way_count > 0 && frame->function_start == cs_judge_here.way[0]) {
       if (is_way(frame, known - index, way_count)) return CS_RING_VERDICT_REASON_NONE;
-      // The outer frames are not those of the pool: the task runs on a thread of Dispatch, or in an executor of the
-      // program.
+      // The outer frames do not belong to functions of the pool. The task therefore runs on a thread of Dispatch, or in
+      // an executor of the program.
       return cs_containment_now.has_pool ? CS_RING_VERDICT_REASON_CONCURRENCY : CS_RING_VERDICT_REASON_NONE;
     }
     const cs_ring_verdict_reason reason = reason_of(frame, index == 0);

@@ -3,12 +3,12 @@
 // clang-format off
 // | situation                                           | verdict | reason                                             |
 // |-----------------------------------------------------|---------|----------------------------------------------------|
-// | another signal, or sent by software                 | DIE     | NOT_TRAP, SENT                                     |
+// | The signal is not a trap's, or a process sent it.   | DIE     | NOT_TRAP, SENT                                     |
 // | Another handler has replaced ours.                  | DIE     | REPLACED: that handler may hold a lock             |
 // | A crash or a failed heap check came before.         | DIE     | CORRUPT                                            |
-// | The trap is not in code of Swift.                   | DIE     | FOREIGN: it may mean that memory is damaged        |
+// | The trap is not in code of Swift.                   | DIE     | FOREIGN: memory of the process may be damaged      |
 // | The table of parked threads is full.                | DIE     | FULL                                               |
-// | The thread answers the callers.                     | DIE     | SHIELD                                             |
+// | The thread is the shield's thread of the answers.   | DIE     | SHIELD                                             |
 // | The thread faults while it judges.                  | DIE     | UNKNOWN                                            |
 // | A drain is under way.                               | DRAIN   | DRAINING                                           |
 // | The thread is an event loop.                        | DRAIN   | LOOP: its connections cannot be served any more    |
@@ -20,7 +20,7 @@
 // | The thread holds a stream or a lock of the shield.  | DRAIN   | STREAM, SHIELD                                     |
 // | The task has no contained request.                  | DRAIN   | REQUEST                                            |
 // | CONTAIN does not work in this process.              | DRAIN   | UNAVAILABLE                                        |
-// | The same place has trapped too often.               | DRAIN   | REPEATED                                           |
+// | The same code has trapped too often.                | DRAIN   | REPEATED                                           |
 // | The mode is DRAIN, or the budget is used up.        | DRAIN   | BUDGET                                             |
 // | The ring has no room for the incident.              | DRAIN   | FULL: every trap needs a report                    |
 // | otherwise                                           | CONTAIN |                                                    |
@@ -51,7 +51,8 @@ typedef struct cs_swift_image {
 typedef struct cs_judge_layout {
   uint32_t swift_image_count; // atomic
   cs_swift_image swift_images[CS_JUDGE_SWIFT_IMAGE_LIMIT];
-  // The starts of the functions that run a task, from the one that calls the task to the outermost one of the thread.
+  // The start addresses of the functions that run a task, from the function that calls the task to the thread's
+  // outermost function.
   uint32_t way_count; // atomic; 0: unknown
   uint64_t way[CS_JUDGE_WAY_LIMIT];
 } cs_judge_layout;

@@ -43,7 +43,7 @@ typedef struct cs_park {
   cs_ring_verdict verdict;
   cs_ring_verdict_reason reason;
   bool is_waiter; // the thread did not trap, but waits for a lock of a parked thread
-  bool is_worker; // the thread runs a task, or has a seat of the pool, so one thread less is left for tasks
+  bool is_worker; // the thread runs a task or has a seat of the pool; parking it leaves one thread less for tasks
   bool is_loop;   // the thread is an event loop
   bool must_answer;
   uint32_t is_answered; // atomic: whether the thread of the answers has handled this entry

@@ -101,8 +101,8 @@ static bool close_reserve(void) SIGNAL_SAFE {
 
 // If the program has lowered its limit of descriptors since the start, the number of the reserved descriptor may be
 // above the limit. Closing the reserved descriptor then does not help. A thread that has its own descriptor table then
-// closes a standard stream in this table to get a free number. The stream stays open in the program's table. If stderr
-// gets a line of the crash, it stays open here, too.
+// closes a standard stream in this table to get a free number. The stream stays open in the program's table. If a line
+// of the crash goes to stderr, stderr also stays open in the thread's own table.
 static bool close_stream(void) SIGNAL_SAFE {
   cs_crasher *crasher = cs_crasher_of(cs_gettid());
   const bool is_stderr_needed = cs_process.words_to_stderr || cs_process.record_to_stderr;

@@ -17,7 +17,7 @@
 // may be necessary, because another thread may have crashed during the delivery.
 #define SERVE_ROUNDS CS_RING_SLOT_LIMIT
 
-static uint32_t has_failed; // atomic: whether the last delivery found no place for the crash
+static uint32_t has_failed; // atomic: whether the last delivery reached neither crashd nor the spool
 
 static void note_failed(bool is_failed) SIGNAL_SAFE {
   __atomic_store_n(&has_failed, is_failed ? 1 : 0, __ATOMIC_RELAXED);
@@ -81,7 +81,7 @@ static void serve(void) SIGNAL_SAFE {
     // Sequentially consistent: each thread committed its record before it incremented `delivery_wanted`. This delivery
     // therefore includes the records of all threads that `wanted` counts.
     const uint32_t wanted = __atomic_load_n(&cs_process.delivery_wanted, __ATOMIC_SEQ_CST);
-    // If this thread faults during the delivery, the delivery has failed.
+    // Sets the flag before the delivery. If this thread faults during the delivery, the flag stays set.
     note_failed(true);
     const bool is_kept = wake_connected() || cs_own_link_wakes_crashd() || connect_and_wake() || spool(cs_spool_write);
     note_failed(!is_kept);

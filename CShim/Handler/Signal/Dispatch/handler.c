@@ -108,7 +108,8 @@ static void deliver_and_wait(cs_crasher *crasher) SIGNAL_SAFE {
 }
 
 // Leaves the handler. `crasher` may be NULL. Returns true if the previous action of the signal then ends the process.
-// The caller has written the lines, while its own signals are open and the watchdog still watches it.
+// Precondition: the caller has called cs_lines_write(), while its crash signals were unblocked and the watchdog
+// supervised it.
 static bool leave(cs_crasher *crasher, int signal, const siginfo_t *information) SIGNAL_SAFE {
   const bool ends = cs_capture_is_end(signal, information);
   cs_sweep_leave(signal, ends);

@@ -81,7 +81,7 @@ typedef struct cs_state {
   void *(*exception_type)(void)SIGNAL_SAFE;    // __cxa_current_exception_type, already bound; see exception.c
   void *(*exception_globals)(void)SIGNAL_SAFE; // __cxa_get_globals_fast
   uint64_t single_class;                       // the virtual table of the type_info of a class with one base class
-  uint64_t multiple_class;                     // as above, with several base classes or a virtual one
+  uint64_t multiple_class;                     // the same for several base classes or a virtual one
   uint64_t cxx_runtime_start;                  // the image that contains __cxa_current_exception_type
   uint64_t cxx_runtime_end;
 

@@ -128,8 +128,8 @@ cs_signal_call cs_first_chance(int tid, siginfo_t *information, ucontext_t *cont
   const bool is_loop = is_same && entry->loop_ns != 0 && !entry->is_repaired;
   const uint64_t loop_ns = is_loop ? entry->loop_ns : is_same ? entry_ns : 0;
   if (frame == NULL || (is_loop && entry_ns - loop_ns >= LOOP_NS)) return none;
-  // A handler that was installed after ours may call ours by a tail call. A tail call looks as if the kernel had called
-  // ours.
+  // A handler that was installed after ours may call ours by a tail call. After a tail call, our handler has the same
+  // arguments and stack pointer as after a call by the kernel.
   if (cs_handler_is_replaced(signal)) return none;
   // Another thread may have restored the default action since the fault.
   if (action.handler == SIG_DFL || action.handler == SIG_IGN) return none;

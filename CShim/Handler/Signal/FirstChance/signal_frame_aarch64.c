@@ -19,7 +19,8 @@
 _Static_assert(sizeof(siginfo_t) == 128 && CS_SIGNAL_FRAME_REGISTERS == 312, "the offsets in cs_handler");
 _Static_assert(offsetof(siginfo_t, si_signo) == 0, "the offset in cs_handler");
 
-// Behind the frame, the kernel stores a frame record {x29, x30}, to which x29 points in the handler.
+// After the frame, at higher addresses, the kernel stores a frame record {x29, x30}. In the handler, x29 points to this
+// record.
 #define RECORD_BYTES    UINT64_C(16)
 #define STACK_ALIGNMENT UINT64_C(16)
 
@@ -90,7 +91,8 @@ cs_signal_frame *cs_signal_frame_move(cs_signal_frame *frame) SIGNAL_SAFE {
   cs_signal_frame *moved = (cs_signal_frame *)(uintptr_t)(end - size);
   memcpy(moved, frame, size);
   if (has_extra) {
-    // The kernel refuses a frame whose record has not the address of the further records.
+    // The kernel refuses a frame if its record does not contain the address of the further records, which moved with
+    // the frame.
     extra.datap += (uint64_t)(uintptr_t)moved - from;
     memcpy((uint8_t *)moved->context.uc_mcontext.__reserved + extra_at, &extra, sizeof extra);
   }
@@ -103,9 +105,10 @@ bool cs_signal_frame_is_restorer(uint64_t pc) SIGNAL_SAFE {
   return pc == (uint64_t)(uintptr_t)cs_signal_frame_restorer;
 }
 
-// After the handler has returned, the stack pointer points to the frame. The rules below are for other unwinders than
-// the shield's: sp, x19 to x29, and as x30 the interrupted pc, because it is the column of the return address. An
-// interrupted function that has no frame therefore appears without its caller.
+// After the handler has returned, the stack pointer points to the frame. The rules below are for unwinders other than
+// the shield's. They restore sp and x19 to x29. They restore x30 with the interrupted pc, because x30 is the column of
+// the return address. The interrupted value of x30 is therefore lost, so the caller of an interrupted function without
+// a frame is missing.
 #define LOW(offset)            #offset " & 127 | 128"
 #define HIGH(offset)           #offset " >> 7"
 #define RULE(register, offset) ".cfi_escape 0x10, " #register ", 3, 0x8f, " LOW(offset) ", " HIGH(offset) "\n"
@@ -141,14 +144,14 @@ bool cs_signal_frame_is_intact(uint64_t frame) SIGNAL_SAFE {
   const struct iovec local = {&word, sizeof word};
   const struct iovec remote = {(void *)(uintptr_t)(frame + MARK_OFFSET), sizeof word};
   const long count = cs_process_vm_readv(cs_getpid(), &local, &remote);
-  // If a seccomp filter refuses the call, the result is that the frame is intact.
+  // If a seccomp filter refuses the call, the frame cannot be checked, and this code assumes that it is intact.
   if (count < 0 && count != -EFAULT) return true;
   return count == (long)sizeof word && word == (uint64_t)(uintptr_t)cs_signal_frame_restorer;
 }
 
 // The code that the kernel calls as the signal handler. When this code calls the program's handler, the stack contains
-// no function of the shield. The program's handler gets the frame record behind the frame in x29, also if the frame was
-// moved.
+// no function of the shield. When the program's handler starts, x29 points to the frame record after the frame, even if
+// the frame was moved.
 __asm__(".pushsection .text\n"
         ".p2align 2\n"
         ".hidden cs_handler\n"
@@ -197,7 +200,7 @@ bool cs_signal_frame_is_equal(const ucontext_t *left, const ucontext_t *right) S
          one->pstate == other->pstate;
 }
 
-// Returns whether the fault of another signal than SIGSEGV and SIGBUS occurs again at the same instruction.
+// For signals other than SIGSEGV and SIGBUS: returns whether the fault occurs again at the same instruction.
 static bool is_repeated(const siginfo_t *information) SIGNAL_SAFE {
   const int signal = information->si_signo;
   return signal == SIGILL || signal == SIGFPE || (signal == CS_TRAP_SIGNAL && information->si_code == CS_TRAP_CODE);
@@ -214,8 +217,8 @@ bool cs_signal_frame_is_repaired(const siginfo_t *information, const ucontext_t 
   if ((from->pc & (CS_CODE_BYTES - 1)) != 0) return false;
   if (class == CS_SYNDROME_FETCH || address == from->pc) return true;
   if (class == CS_SYNDROME_ACCESS) return cs_signal_frame_access_works(address, (syndrome & CS_SYNDROME_WRITE) != 0);
-  // Without a syndrome (qemu before version 8), the instruction itself shows the access. Other instructions fault
-  // again.
+  // Without a syndrome (qemu before version 8), the access is decoded from the instruction. An instruction that is not
+  // an access faults again.
   if (cs_memory_copy(&code, from->pc, sizeof code) != sizeof code || cs_code_is_opaque(code)) return true;
   return cs_code_is_access(code, &base) && cs_signal_frame_access_works(address, cs_code_is_store(code));
 }

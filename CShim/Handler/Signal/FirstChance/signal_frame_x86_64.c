@@ -128,7 +128,7 @@ bool cs_signal_frame_is_intact(uint64_t frame) SIGNAL_SAFE {
   const struct iovec local = {&word, sizeof word};
   const struct iovec remote = {(void *)(uintptr_t)frame, sizeof word};
   const long count = cs_process_vm_readv(cs_getpid(), &local, &remote);
-  // If a seccomp filter refuses the call, the result is that the frame is intact.
+  // If a seccomp filter refuses the call, the frame cannot be checked, and this code assumes that it is intact.
   if (count < 0 && count != -EFAULT) return true;
   return count == (long)sizeof word && word == (uint64_t)(uintptr_t)cs_signal_frame_restorer;
 }
@@ -183,9 +183,9 @@ bool cs_signal_frame_is_repaired(const siginfo_t *information, const ucontext_t 
   const greg_t *registers = context->uc_mcontext.gregs;
   const greg_t vector = registers[REG_TRAPNO];
   if (vector == DIVIDE_VECTOR || vector == INSTRUCTION_VECTOR || vector == PROTECTION_VECTOR) return false;
-  // A trap is reported after its instruction. The thread therefore continues behind the instruction, and the trap does
-  // not repeat. This code does not decode the operands of vector instructions, so the result is true for these
-  // instructions.
+  // The processor reports a trap after its instruction. The thread therefore continues with the next instruction, and
+  // the trap does not repeat. This code does not decode the operands of vector instructions, so the result is true for
+  // these instructions.
   if (vector != FAULT_VECTOR) return true;
   if ((registers[REG_ERR] & FAULT_FETCH) != 0) return true;
   const uint64_t address = (uint64_t)(uintptr_t)information->si_addr;

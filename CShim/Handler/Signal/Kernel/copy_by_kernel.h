@@ -12,12 +12,12 @@
 
 #include "system_call.h"
 
-// The most bytes of one copy.
+// The maximum number of bytes of one copy.
 #define CS_KERNEL_COPY_LIMIT 128
 
-// Emulators have no process_vm_readv. A message of a socket pair replaces it there. Unlike a pipe, a socket raises no
-// SIGPIPE and never waits, and a call on a descriptor of another kind fails, if another thread closes descriptors that
-// are not its own.
+// Emulators such as qemu do not implement process_vm_readv. This function sends the bytes through a socket pair
+// instead. Unlike a write to a pipe, these calls raise no SIGPIPE and never wait. If another thread closes the
+// descriptors and reuses their numbers for other files, the calls fail, because they work only on sockets.
 static inline bool cs_copy_by_socket(void *ret_bytes, uint64_t address, size_t size) SIGNAL_SAFE {
   uint8_t bytes[CS_KERNEL_COPY_LIMIT];
   int ends[2] = {0};
@@ -32,8 +32,8 @@ static inline bool cs_copy_by_socket(void *ret_bytes, uint64_t address, size_t s
   return is_copied;
 }
 
-// Returns whether the kernel has copied all bytes. If a seccomp profile forbids the call, the result is false. errno
-// does not change, and the function is no cancellation point.
+// Returns whether the kernel has copied all bytes. If a seccomp profile forbids the call, the result is false. The
+// function does not change errno, and is not a cancellation point.
 static inline bool cs_copy_by_kernel(void *ret_bytes, uint64_t address, size_t size) SIGNAL_SAFE {
   const struct iovec local = {ret_bytes, size};
   const struct iovec remote = {(void *)(uintptr_t)address, size};

@@ -11,9 +11,9 @@
 #include "cs_ring_access.h"
 #include "text.h"
 
-// The bytes that stay free for the thread's name and the report's ID.
+// The number of bytes that the message and the frames leave free for the thread's name and the report's ID.
 #define TAIL_BYTES 96
-// The limit of the message. The frames need the rest.
+// The maximum size of the message. The limit leaves space for the frames.
 #define MESSAGE_BYTES 480
 #define FRAME_COUNT   5
 
@@ -21,7 +21,8 @@ uint64_t cs_trap_functions[CS_TRAP_FUNCTION_COUNT];
 
 static const char digits[] = "0123456789abcdef";
 
-// The folders of system libraries, and the beginnings of the names of the runtimes' libraries.
+// The directories of system libraries, and the beginnings of the file names of runtime libraries. The last words omit
+// the frames in these libraries.
 static const char *const directories[] = {"/usr/lib/", "/usr/lib64/", "/lib/", "/lib64/", "/usr/libexec/"};
 static const char *const libraries[] = {
     "libswift",    "lib_Foundation", "libFoundation",     "lib_Internationalization",
@@ -48,7 +49,8 @@ static const char *name_of(int signal) SIGNAL_SAFE {
   }
 }
 
-// The runtime's message belongs to the crash only if the program has stopped itself.
+// Returns whether the program has stopped itself, by a trap or by abort(). Only then does the runtime's message belong
+// to this crash.
 static bool is_stop(const cs_ring_record *record) SIGNAL_SAFE {
   if (record->signal == SIGABRT) return record->code > 0 || record->sender_pid == cs_process.pid;
   return (record->signal == SIGILL || record->signal == SIGTRAP) && record->code > 0;
@@ -86,8 +88,8 @@ static const uint8_t *file_name(const cs_ring_image *image) SIGNAL_SAFE {
   return name;
 }
 
-// Returns whether the image is the program or one of its own libraries, by the image's path alone. crashd's rule
-// (CrashDaemon's Ownership) also knows the functions' names, which the handler cannot find.
+// Returns whether the image is the program or one of its own libraries. The decision depends only on the image's path.
+// crashd's rule (CrashDaemon's Ownership) also uses the names of functions, which the handler cannot find.
 static bool is_in_app(const cs_ring_image *image) SIGNAL_SAFE {
   if ((image->flags & CS_RING_IMAGE_EXECUTABLE) != 0) return true;
   if (image->path[0] != '/') return false;
@@ -111,7 +113,8 @@ static const cs_ring_image *image_of(const cs_ring_frame *frame) SIGNAL_SAFE {
   return frame->image < cs_image_count(cs_process.ring) ? &cs_process.ring->images[frame->image] : NULL;
 }
 
-// The address of a frame in the image's file. A return address counts as the call before it.
+// Adds the file name of the image, and the frame's address in the image's ELF file (without the load bias). For a
+// return address, subtracts 1, so that the address is in the call instruction.
 static void put_frame(cs_text *text, const cs_ring_frame *frame, const cs_ring_image *image) SIGNAL_SAFE {
   const bool is_exact = (frame->flags & CS_RING_FRAME_EXACT) != 0;
   cs_text_put_clean(text, file_name(image), CS_RING_NAME_LIMIT_BYTES);
@@ -119,7 +122,7 @@ static void put_frame(cs_text *text, const cs_ring_frame *frame, const cs_ring_i
   cs_text_put_hex(text, frame->pc - !is_exact - image->bias);
 }
 
-// Adds the innermost frames. A frame of a recursion goes in once.
+// Adds the innermost frames. If consecutive frames have the same address, as in a recursion, adds only one of them.
 static uint32_t put_frames(cs_text *text, const cs_ring_record *record, bool is_in_app_only) SIGNAL_SAFE {
   const uint32_t limit = is_in_app_only ? FRAME_COUNT : 1;
   uint64_t last_pc = 0;

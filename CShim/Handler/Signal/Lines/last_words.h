@@ -11,8 +11,8 @@
 // The limit of the line with its newline.
 #define CS_LAST_WORDS_LIMIT_BYTES 1024
 
-// The functions with which the Swift runtime stops a program. A program that contains the runtime has them in its own
-// image. The setup fills the array. 0: the program does not have the function.
+// The functions with which the Swift runtime stops a program. If the runtime is a static library, these functions are
+// in the program's own image. The setup fills the array. An element is 0 if the program does not have the function.
 #define CS_TRAP_FUNCTION_COUNT 5
 extern uint64_t cs_trap_functions[CS_TRAP_FUNCTION_COUNT];
 

@@ -12,13 +12,13 @@
 #include "output.h"
 #include "record_line.h"
 
-// A thread whose crash another thread's lines describe waits for these lines, at most 500 ms (5,000 × 0.1 ms). Without
-// the wait, it could end the process before the lines are written.
+// If several threads crash together, one of them writes the lines. The others wait for this thread, at most 500 ms
+// (5,000 × 0.1 ms). Without the wait, they could end the process before the lines are written.
 #define WAIT_TRIES    5000
 #define WAIT_SLEEP_NS 100000
 
-// The high half is 1 + header.survived of the last lines. Crashes that happened together have the same number. The low
-// half is the ID of the thread that writes these lines, or 0 when they are written.
+// The high half is 1 + the value of header.survived for which lines were last written. Crashes that happen together
+// have the same value. The low half is the ID of the thread that is writing these lines, or 0 after they are written.
 static uint64_t turn; // atomic
 
 // The line that is being written. Only the thread with the turn uses it.
@@ -56,10 +56,10 @@ static uint64_t turn_of(uint64_t survived) SIGNAL_SAFE {
   return (survived + 1) << 32;
 }
 
-// Takes the turn, or waits until another thread has written the lines of these crashes. Stores in `ret_is_again`
-// whether this thread had the turn already, because it has faulted while it wrote the lines. A writer of earlier
-// crashes, which the process survived, still uses the buffers, so this thread waits for it, too. acquire: pairs with
-// the release store in finish_turn().
+// Takes the turn and returns true. Returns false when another thread has written the lines of these crashes, or after
+// 500 ms. Stores in `ret_is_again` whether this thread already had the turn, because it has faulted while it wrote the
+// lines. If another thread is still writing the lines of an earlier crash, which the process survived, this thread
+// waits for it, because both use the same buffers. acquire: pairs with the release store in finish_turn().
 static bool take_turn(uint64_t survived, bool *ret_is_again) SIGNAL_SAFE {
   const uint32_t self = (uint32_t)cs_gettid();
   for (int attempt = 0; attempt < WAIT_TRIES; attempt++) {
@@ -81,15 +81,17 @@ static void finish_turn(uint64_t survived) SIGNAL_SAFE {
   __atomic_store_n(&turn, turn_of(survived), __ATOMIC_RELEASE);
 }
 
-// Returns whether descriptor 2 is still a stderr. Its number may have become the program's own file or connection. A
-// log file that replaced stderr, as after a rotation, has another identity, but is open for appending.
+// Returns whether descriptor 2 is still stderr, and not another file or connection to which the program has given this
+// number. A log file that replaced stderr, for example after a rotation, has another identity. It is accepted if it is
+// a regular file that is open for appending.
 static bool is_stderr(const struct stat *status) SIGNAL_SAFE {
   if (cs_descriptor_is_ours(&cs_process.first_stderr)) return true;
   const long flags = cs_system_call(SYS_fcntl, STDERR_FILENO, F_GETFL, 0, 0, 0, 0);
   return S_ISREG(status->st_mode) && flags >= 0 && (flags & O_APPEND) != 0;
 }
 
-// Writes the line to stderr. No thread closes stderr in its own table, if lines go to it (connection.c).
+// Writes the line to stderr. If lines go to stderr, close_stream() in connection.c leaves stderr open in the thread's
+// own descriptor table.
 static bool put_to_stderr(size_t size) SIGNAL_SAFE {
   struct stat status = {0};
   return cs_fstat(STDERR_FILENO, &status) == 0 && is_stderr(&status) &&
@@ -122,9 +124,11 @@ void cs_lines_write(void) SIGNAL_SAFE {
   bool is_again = false;
   if (!take_turn(survived, &is_again)) return;
   const bool is_bare = __atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) != 0;
-  // The fault may have been in the last words, which are therefore not composed again.
+  // If `is_again` is true, the earlier fault may have occurred while the last words were composed, so they are not
+  // composed again.
   if (has_words && !is_again) put_words(slot, is_bare);
-  // A crash that fits nowhere else goes to a directory that the handler makes.
+  // If crashd, the spool and stderr have not taken the crash, the handler creates the spool directory and writes it
+  // there.
   if (has_record && !put_to_stderr(cs_record_line(slot, is_bare, line))) cs_deliver_to_new_directory();
   finish_turn(survived);
 }

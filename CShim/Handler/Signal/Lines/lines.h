@@ -7,17 +7,17 @@
 
 #include "../Dispatch/state.h"
 
-// Writes the lines of the first of the crashes that happened together. Only the first call for these crashes writes.
-// A sent signal whose handler of the program lets the process continue also leaves lines, because the handler runs
-// later. Preconditions: the record is committed, and the crash is delivered as far as possible. Concurrency: any
-// crashing thread and the watchdog may call this function. A thread that finds another one writing waits for it, at
-// most 500 ms.
+// If several threads have crashed together, writes the lines of the first of these crashes. Only the first call for
+// these crashes writes lines. If a signal was sent and the program's handler lets the process continue, the lines are
+// written nevertheless, because that handler runs later. Preconditions: the record is committed, and the handler has
+// tried to deliver the crash. Concurrency: any crashing thread and the watchdog may call this function. If another
+// thread is writing the lines, the calling thread waits for it, at most 500 ms.
 void cs_lines_write(void) SIGNAL_SAFE;
 
 // At the start, if a crash will leave lines: writes to the buffers, so that their pages are in memory.
 void cs_lines_prefault(void);
 
-// In a forked child: lets the child write its own lines.
+// In a forked child: resets the state, so that the child can write the lines of its own crash.
 void cs_lines_forget(void) SIGNAL_SAFE;
 
 #endif

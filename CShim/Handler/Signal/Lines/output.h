@@ -9,8 +9,9 @@
 #include "cs_signal_safe.h"
 
 // Writes the line with one call. `status` describes the descriptor's file. Returns false if the file did not get the
-// whole line: the reader does not read, the file is full or has reached RLIMIT_FSIZE, or its type is another one. Only
-// a terminal may then have a part of the line.
+// whole line. This happens if the reader does not read, if the file system is full, if the file has reached
+// RLIMIT_FSIZE, or if the table below does not list the file's type. In this case, a terminal may have got a part of
+// the line.
 //
 // clang-format off
 // | file                     | how the call does not wait                                                            |
@@ -18,14 +19,15 @@
 // | regular file             | A write does not wait for a reader. If the size would exceed RLIMIT_FSIZE, nothing is |
 // |                          | written.                                                                              |
 // | socket (only AF_UNIX)    | MSG_DONTWAIT                                                                          |
-// | pipe, FIFO, character    | RWF_NOWAIT, which pipes support since Linux 6.4. If the file does not support it, the |
+// | pipe, FIFO, character    | RWF_NOWAIT (for pipes since Linux 6.4). If the file does not support this flag, the   |
 // | device                   | function opens /proc/thread-self/fd/N with O_NONBLOCK, writes there, and closes it.   |
-// |                          | If it cannot, it writes only if the descriptor itself has O_NONBLOCK.                 |
+// |                          | If this open fails, it writes only if the descriptor itself has O_NONBLOCK.           |
 // clang-format on
 //
-// poll() would not do: it promises no page on a terminal, and another process may fill a pipe before the write. Setting
-// O_NONBLOCK would not do either, because other processes share the open file description. Signal safety: system calls
-// only. The function removes SIGPIPE and SIGXFSZ, which a write may cause.
+// The function does not rely on poll(). For a terminal, poll() does not guarantee space for a whole line, and another
+// process may fill a pipe between poll() and the write. The function does not set O_NONBLOCK on the descriptor, because
+// other processes share its open file description. Signal safety: the function makes only system calls. It removes
+// SIGPIPE and SIGXFSZ, which a write may cause.
 bool cs_output_line(int descriptor, const struct stat *status, const void *line, size_t size) SIGNAL_SAFE;
 
 #endif

@@ -6,7 +6,8 @@
 
 #include "../Dispatch/trusted.h"
 
-// The coder writes the number of words after it has coded the words, into three bytes. A varint may have leading zeros.
+// The size of the field for the number of words. The coder reserves the field, and fills it after it has coded the
+// words. A small number also fits into the fixed size, because a varint may have leading zeros.
 #define COUNT_BYTES 3
 #define COUNT_LIMIT (1u << 7 * COUNT_BYTES)
 
@@ -51,13 +52,14 @@ static uint32_t bytes_of(uint64_t value) SIGNAL_SAFE {
   return value == 0 ? 0 : (71 - (uint32_t)__builtin_clzll(value)) / 8;
 }
 
-// Returns the base from which the word is the fewest bytes away.
+// Returns the base for which the coded difference between the word and the base has the fewest bytes.
 static uint32_t nearest_base(const cs_piece_state *state, uint64_t word, uint32_t *ret_bytes) SIGNAL_SAFE {
   uint32_t best = 0;
   *ret_bytes = bytes_of(zigzag(word));
   for (uint32_t base = 1; base < CS_RECORD_LINE_BASE_COUNT; base++) {
     const uint32_t bytes = bytes_of(zigzag(word - state->bases[base]));
-    // A far word becomes a base of its own, because other words near it probably follow.
+    // If the word is far from all bases, it is coded relative to base 0 and becomes a new base, because other words
+    // near it probably follow.
     if (bytes >= *ret_bytes || bytes >= CS_RECORD_LINE_BASE_MINIMUM_BYTES) continue;
     *ret_bytes = bytes;
     best = base;
@@ -86,7 +88,7 @@ static bool put_literal(cs_pieces *pieces, uint64_t word) SIGNAL_SAFE {
   return true;
 }
 
-// The words may be at any address of the ring's copy, so they are copied one by one.
+// The words may not be aligned, so each word is copied with memcpy().
 static uint64_t word_at(const uint8_t *words, uint32_t index) SIGNAL_SAFE {
   uint64_t word = 0;
   memcpy(&word, words + (size_t)index * sizeof word, sizeof word);
@@ -101,7 +103,8 @@ static uint32_t equal_words(const uint8_t *words, uint32_t index, uint32_t dista
   return length;
 }
 
-// Stores the distance of the longest repeat at `index`, and returns its length.
+// Searches for earlier words that equal the words at `index`. Returns the length of the longest repeat, and stores its
+// distance.
 static uint32_t find_repeat(const uint8_t *words, uint32_t index, uint32_t count, uint32_t *ret_distance) SIGNAL_SAFE {
   *ret_distance = 1;
   uint32_t longest = equal_words(words, index, 1, count);
@@ -114,7 +117,8 @@ static uint32_t find_repeat(const uint8_t *words, uint32_t index, uint32_t count
   return longest;
 }
 
-// Codes the words at `index`, and returns their number. Returns 0 if they do not fit.
+// Codes one literal word or one repeat at `index`, and returns the number of coded words. Returns 0 if the code does
+// not fit.
 static uint32_t put_some(cs_pieces *pieces, const uint8_t *words, uint32_t index, uint32_t count) SIGNAL_SAFE {
   uint32_t distance = 0, literal_bytes = 0;
   const uint64_t word = word_at(words, index);
@@ -139,9 +143,9 @@ uint32_t cs_pieces_put_words(cs_pieces *pieces, uint64_t offset, const void *wor
   for (uint32_t index = 0; fits && index < COUNT_BYTES; index++)
     fits = put(pieces, 0);
 
-  cs_piece_state whole = pieces->state; // after the last whole step
+  cs_piece_state whole = pieces->state; // the state after the last complete step
   uint32_t done = 0, whole_count = 0;
-  uint32_t repeated = 0; // the words of the last whole steps that a longer repeat after `whole` has; 0: there is none
+  uint32_t repeated = 0; // how many words of a repeat after `whole` belong to complete steps; 0: no such repeat
   while (fits && done < count) {
     const cs_piece_state start = pieces->state;
     const uint32_t some = put_some(pieces, words, done, count);
@@ -160,7 +164,7 @@ uint32_t cs_pieces_put_words(cs_pieces *pieces, uint64_t offset, const void *wor
   }
   pieces->state = whole;
   if (repeated > 0) {
-    pieces->state.count++; // keeps the control byte of the repeat, whose shorter length needs no more bytes
+    pieces->state.count++; // keeps the control byte; the reduced length needs no more bytes
     put_varint(pieces, repeated);
   }
   put_count(&pieces->bytes[count_place], whole_count);

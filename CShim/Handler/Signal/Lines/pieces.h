@@ -1,4 +1,4 @@
-// Codes pieces of the ring for the record line. cs_record_line.h defines the coding.
+// Encodes parts of the ring as pieces of the record line. cs_record_line.h defines the encoding.
 #ifndef CS_PIECES_H
 #define CS_PIECES_H
 
@@ -19,22 +19,22 @@ typedef struct cs_piece_state {
 
 typedef struct cs_pieces {
   uint8_t *bytes;
-  size_t limit; // no piece goes beyond this number of bytes
+  size_t limit; // the maximum of `state.count`
   cs_piece_state state;
 } cs_pieces;
 
-// Begins with an empty payload after `head_bytes`, which the caller fills.
+// Begins a payload without pieces. The caller fills the first `head_bytes` bytes itself.
 cs_pieces cs_pieces_begin(uint8_t *bytes, size_t head_bytes, size_t limit) SIGNAL_SAFE;
 
-// Adds a piece with the first words, and returns their number. If not all words fit, the number is a multiple of
-// `step`. Adds nothing and returns 0 if no step fits.
+// Adds a piece with as many of the first words as fit, and returns their number. If not all words fit, the number is a
+// multiple of `step`. If not even `step` words fit, adds nothing and returns 0.
 uint32_t cs_pieces_put_words(cs_pieces *pieces, uint64_t offset, const void *words, uint32_t count,
                              uint32_t step) SIGNAL_SAFE;
 
-// Adds a piece with the first bytes, and returns their number.
+// Adds a piece with as many of the first bytes as fit, and returns their number.
 uint32_t cs_pieces_put_bytes(cs_pieces *pieces, uint64_t offset, const void *bytes, uint32_t count) SIGNAL_SAFE;
 
-// Returns how many bytes of a piece with bytes fit, if the piece begins at `offset`.
+// Returns how many bytes fit into a piece of the kind "bytes" that begins at `offset`.
 uint32_t cs_pieces_room(const cs_pieces *pieces, uint64_t offset) SIGNAL_SAFE;
 
 #endif

@@ -9,17 +9,17 @@
 #include "../Dispatch/state.h"
 #include "cs_ring_access.h"
 
-// The bytes that images leave free for frames.
+// The number of bytes that the images leave free for the frames.
 #define FRAME_RESERVE_BYTES 600
 
 #define FRAME_WORDS (sizeof(cs_ring_frame) / WORD_BYTES)
 #define NOT_MAPPED  CS_RING_NO_IMAGE
-#define CUT         0xfffe // The image does not fit, and is counted as cut.
+#define CUT         0xfffe // the image does not fit, and is counted as cut
 
 _Static_assert(CS_RING_IMAGE_LIMIT <= CUT, "CUT is not the index of an image");
 
-// Adds an image under the next index, and returns this index. If the space is short, adds only the path's last
-// component.
+// Adds an image to the line under the next index, and returns this index. If the whole path would leave less than
+// `reserve` bytes free, adds only the path's last component. Returns CUT if the image does not fit.
 static uint16_t put_image(cs_record_parts *parts, uint32_t index, size_t reserve) SIGNAL_SAFE {
   if (parts->is_bare) {
     cs_bare_image(index, &parts->image);
@@ -79,7 +79,8 @@ void cs_parts_put_images_of_addresses(cs_record_parts *parts) SIGNAL_SAFE {
     put_image_at(parts, parts->record.registers.general[index]);
 }
 
-// If not all frames fit, the line has the innermost ones. frame_total then shows how many the stack has.
+// If not all frames fit, the line contains the innermost ones. `frame_total` still contains the number of frames on the
+// stack.
 void cs_parts_put_frames(cs_record_parts *parts) SIGNAL_SAFE {
   const uint32_t count = parts->record.frame_count;
   for (uint32_t index = 0; index < count; index++) {

@@ -1,4 +1,4 @@
-// Writes the record line, which holds the important parts of the ring in one line of text (docs/record-line.md).
+// Writes the record line, which contains the important parts of the ring in one line of text (docs/record-line.md).
 #ifndef CS_RECORD_LINE_WRITER_H
 #define CS_RECORD_LINE_WRITER_H
 
@@ -9,9 +9,10 @@
 #include "cs_record_line.h"
 #include "cs_ring.h"
 
-// Encodes the record in slot `slot` of the ring, and returns the size of the line with its newline. `is_bare`: the line
-// may contain only what a user may read who must not read the process's data (docs/decisions/0122). Precondition: only
-// one thread at a time calls this function. Signal safety: the function uses static buffers and no system call.
+// Encodes the record in slot `slot` of the ring, and returns the size of the line with its newline. `is_bare`: whether
+// to omit the process's data, because a user who must not read this data may read the line (docs/decisions/0122).
+// Precondition: only one thread at a time calls this function. Signal safety: the function uses static buffers and no
+// system call.
 size_t cs_record_line(uint32_t slot, bool is_bare, char ret_line[CS_RECORD_LINE_LIMIT_BYTES]) SIGNAL_SAFE;
 
 // At the start: writes to the static buffers, so that their pages are in memory.

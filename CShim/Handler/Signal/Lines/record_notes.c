@@ -9,7 +9,7 @@
 #include "../Dispatch/trusted.h"
 #include "cs_ring_access.h"
 
-// The bytes that annotations of the deployment leave free for images and frames.
+// The number of bytes that the annotations of the deployment leave free for images and frames.
 #define EARLY_RESERVE_BYTES 1200
 
 static bool begins_with(const uint8_t *text, size_t size, const char *start, size_t start_bytes) SIGNAL_SAFE {
@@ -20,7 +20,7 @@ static const char release[] = "release";
 static const char environment[] = "environment";
 static const char container[] = "k8s.";
 
-// Returns whether the annotation says which program this is and where it runs.
+// Returns whether the annotation describes the deployment: the release, the environment, or the pod and container.
 static bool is_of_deployment(const cs_ring_annotation *annotation) SIGNAL_SAFE {
   const size_t size = annotation->key_bytes;
   return (size == sizeof release - 1 && begins_with(annotation->key, size, release, size)) ||
@@ -92,7 +92,8 @@ static bool is_of_crash(const cs_record_parts *parts, const cs_ring_incident *in
   return is_here && incident->use_tid == parts->record.tid;
 }
 
-// Most processes have no incident. The word then saves reads of pages of the ring that were never written.
+// If the process has recorded no incident, as most processes, returns without reading the entries. Reading them would
+// allocate pages of the ring that were never written.
 void cs_parts_put_incidents(cs_record_parts *parts) SIGNAL_SAFE {
   if (__atomic_load_n(&cs_process.has_incidents, __ATOMIC_ACQUIRE) == 0) return; // acquire: pairs with incident.c
   for (uint32_t index = 0; index < CS_RING_INCIDENT_LIMIT; index++) {

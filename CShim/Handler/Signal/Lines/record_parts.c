@@ -10,9 +10,11 @@
 #include "../Dispatch/trusted.h"
 #include "cs_ring_access.h"
 
-// The bytes that stay free until the end, for the numbers that are known only then (put_last_numbers).
+// The number of bytes that are reserved for put_last_numbers(), whose numbers are known only after all other parts were
+// added.
 #define LAST_BYTES 144
-// The bytes of each text that go before the frames. The rest follows after the frames, if there is space.
+// The maximum number of bytes of the message, and of each other string, that are added before the frames. The rest is
+// added after the frames, if there is space.
 #define MESSAGE_FIRST_BYTES 384
 #define OTHER_FIRST_BYTES   128
 
@@ -32,7 +34,7 @@ uint32_t cs_parts_text_bytes(const uint8_t *text, uint32_t limit) SIGNAL_SAFE {
   return size;
 }
 
-// Adds the bytes of a text from `from` on, up to `limit` of them, and returns the end of the part that the line has.
+// Adds at most `limit` bytes of a string, starting at the index `from`. Returns the index after the last added byte.
 static uint32_t put_text(cs_record_parts *parts, uint64_t offset, const uint8_t *text, uint32_t from, uint32_t size,
                          uint32_t limit) SIGNAL_SAFE {
   const uint32_t to = size - from < limit ? size : from + limit;
@@ -45,9 +47,9 @@ static void put_zero_terminated(cs_record_parts *parts, uint64_t offset, const u
   cs_parts_add_cut(&parts->head.cut_text_bytes, size - put_text(parts, offset, text, 0, size, size));
 }
 
-// Returns the number of threads that crashed together: of the committed records since the last crash that the process
-// survived. A ticket may have no record, because a repaired fault withdraws its record. Reads only slots whose tickets
-// were taken, because a read of another slot would allocate its page.
+// Returns the number of threads that crashed together. This is the number of committed records since the last crash
+// that the process survived. A ticket may have no record, because a repaired fault withdraws its record. Reads only
+// slots whose tickets were taken, because a read of another slot would allocate its page.
 static uint32_t count_crashes(const cs_record_parts *parts) SIGNAL_SAFE {
   const uint64_t survived = parts->header.survived, head = cs_ring_counter(&parts->header.slot_head);
   uint32_t count = 0;
@@ -59,7 +61,8 @@ static uint32_t count_crashes(const cs_record_parts *parts) SIGNAL_SAFE {
   return count;
 }
 
-// Copies the header and the record, and clears what the line does not hold. Counts the threads that the line lacks.
+// Copies the header and the record. Clears the fields that describe parts of the ring that the line never contains.
+// Counts the omitted breadcrumbs and threads.
 static void take_copies(cs_record_parts *parts) SIGNAL_SAFE {
   const cs_ring_header *header = &cs_process.ring->header;
   if (parts->is_bare) {
@@ -83,7 +86,7 @@ static void take_copies(cs_record_parts *parts) SIGNAL_SAFE {
   parts->record.stack_bytes = cs_at_most(parts->record.stack_bytes, CS_RING_STACK_LIMIT_BYTES);
 }
 
-// Adds the numbers of the copied header or record that are at the offsets from `from` to `to` in it.
+// Adds the words of the copied header from the offset `from` to the offset `to`.
 static void put_header(cs_record_parts *parts, size_t from, size_t to) SIGNAL_SAFE {
   cs_parts_put_words(parts, from, (const uint8_t *)&parts->header + from, (uint32_t)((to - from) / WORD_BYTES));
 }
@@ -126,7 +129,7 @@ static void begin_texts(cs_record_parts *parts) SIGNAL_SAFE {
                               CS_RING_TASK_NAME_LIMIT_BYTES, OTHER_FIRST_BYTES, 0};
 }
 
-// Adds the next part of each text. `is_rest`: all the bytes that fit.
+// Adds the first part of each string, or, if `is_rest` is true, as much of the rest as fits.
 static void put_texts(cs_record_parts *parts, bool is_rest) SIGNAL_SAFE {
   for (uint32_t index = 0; index < CS_RECORD_TEXT_COUNT; index++) {
     cs_record_text *text = &parts->texts[index];
@@ -138,7 +141,8 @@ static void put_texts(cs_record_parts *parts, bool is_rest) SIGNAL_SAFE {
   }
 }
 
-// A reader takes a request whose number is 0 as none. The number goes last, so that it is only there with its texts.
+// Adds the request of the crashing thread. A reader ignores a request whose number is 0. The number is therefore added
+// last, after the request's strings.
 static void put_request(cs_record_parts *parts) SIGNAL_SAFE {
   const cs_ring_request *request = &parts->slot->request;
   if (request->number == 0) return;
@@ -176,7 +180,8 @@ static void put_memory(cs_record_parts *parts) SIGNAL_SAFE {
   parts->record.stack_bytes = kept * (uint32_t)WORD_BYTES;
 }
 
-// Adds the numbers that depend on what fitted. LAST_BYTES are enough for their longest coding.
+// Adds the numbers that depend on which other parts fitted. LAST_BYTES is enough for the longest encoding of these
+// numbers.
 static void put_last_numbers(cs_record_parts *parts) SIGNAL_SAFE {
   parts->pieces.limit += LAST_BYTES;
   parts->header.image_count = parts->image_count;

@@ -1,4 +1,4 @@
-// The parts of the ring that the record line holds, and the state while the handler selects them.
+// Functions that select the parts of the ring that the record line contains, and the state of this selection.
 #ifndef CS_RECORD_PARTS_H
 #define CS_RECORD_PARTS_H
 
@@ -10,19 +10,20 @@
 
 #define WORD_BYTES sizeof(uint64_t)
 
-// The offsets in slot 0 of the ring, which always holds the record.
+// Offsets in slot 0. The ring that a reader makes from the line contains the record in slot 0, from whichever slot it
+// was copied.
 #define SLOT_OFFSET             offsetof(cs_ring, slots)
 #define RECORD_OFFSET(field)    (SLOT_OFFSET + offsetof(cs_ring_slot, record) + offsetof(cs_ring_record, field))
 #define REQUEST_OFFSET(field)   (SLOT_OFFSET + offsetof(cs_ring_slot, request) + offsetof(cs_ring_request, field))
 #define ANNOTATION_OFFSET(n, f) (offsetof(cs_ring, annotations) + (n) * sizeof(cs_ring_annotation) + (f))
 
-// A text of the record, and how many of its bytes the line has.
+// A string of the record, and how many of its bytes were added to the line.
 typedef struct cs_record_text {
   uint64_t offset;
   const uint8_t *bytes;
-  uint32_t *size; // in the copy of the record; at the end the size in the line
+  uint32_t *size; // the size field in the copy of the record; finally set to `done`
   uint32_t limit;
-  uint32_t first; // the bytes that go before the frames
+  uint32_t first; // the maximum number of bytes that are added before the frames
   uint32_t done;
 } cs_record_text;
 
@@ -34,13 +35,13 @@ typedef struct cs_record_parts {
   uint8_t payload[CS_RECORD_LINE_PAYLOAD_LIMIT_BYTES];
   const cs_ring_slot *slot;
   bool is_bare;
-  cs_ring_header header; // as the line holds it
+  cs_ring_header header; // a copy, as the line contains it
   cs_ring_record record;
   cs_ring_image image;
   cs_ring_annotation annotation;
   cs_ring_incident incident;
   cs_record_text texts[CS_RECORD_TEXT_COUNT];
-  uint16_t image_index[CS_RING_IMAGE_LIMIT]; // in the line, by the index in the ring; NOT_MAPPED or CUT: not there
+  uint16_t image_index[CS_RING_IMAGE_LIMIT]; // the index in the line for each index in the ring, or NOT_MAPPED or CUT
   uint32_t image_count;
   uint64_t annotations_put; // one bit for each annotation in the line
 } cs_record_parts;
@@ -49,7 +50,7 @@ typedef struct cs_record_parts {
 // writes the payload's head and CRC. Precondition: `parts->pieces` is begun, and `parts->head` is cleared.
 void cs_parts_put(cs_record_parts *parts, const cs_ring_slot *slot, bool is_bare) SIGNAL_SAFE;
 
-// Adds to a number of cut items, which stays at its limit.
+// Adds `more` to a number of cut items. The number saturates at UINT16_MAX.
 void cs_parts_add_cut(uint16_t *count, uint64_t more) SIGNAL_SAFE;
 
 // Adds all words or none of them. Returns whether they fit.

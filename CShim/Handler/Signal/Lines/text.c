@@ -10,7 +10,7 @@
 
 static const char digits[] = "0123456789abcdef";
 
-// The first character of UTF-8 that needs so many bytes.
+// The lowest code point whose UTF-8 encoding needs this number of bytes (the index).
 static const uint32_t first_of_size[] = {0, 0, 0x80, 0x800, 0x10000};
 
 static void put_byte(cs_text *text, char byte) SIGNAL_SAFE {
@@ -43,7 +43,8 @@ void cs_text_put_hex(cs_text *text, uint64_t number) SIGNAL_SAFE {
   put_number(text, number, 16);
 }
 
-// Decodes the UTF-8 character at `from`, and returns its size in bytes. Returns 0 if the bytes are no valid character.
+// Decodes the UTF-8 character at `from`, and returns its size in bytes. Returns 0 if the bytes are not a valid
+// character.
 static size_t decode(const uint8_t *from, size_t size, uint32_t *ret_character) SIGNAL_SAFE {
   const uint8_t lead = from[0];
   *ret_character = lead;
@@ -68,8 +69,8 @@ static size_t invalid_bytes(const uint8_t *from, size_t size) SIGNAL_SAFE {
   return bytes;
 }
 
-// Returns whether a terminal or a viewer of logs could take the character as a command: a C1 control character, a line
-// separator, or a control character of bidirectional text.
+// Returns whether a terminal or a log viewer may interpret the character as a command. This applies to C1 control
+// characters, line separators, and control characters of bidirectional text.
 static bool is_command(uint32_t character) SIGNAL_SAFE {
   return (character >= 0x80 && character <= 0x9f) || character == 0x2028 || character == 0x2029 ||
          (character >= 0x202a && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
@@ -85,7 +86,7 @@ void cs_text_put_clean(cs_text *text, const void *bytes, size_t size) SIGNAL_SAF
     const size_t valid = decode(from + index, size - index, &character);
     const bool is_valid = valid > 0 && !is_command(character);
     next = index + (valid > 0 ? valid : invalid_bytes(from + index, size - index));
-    if (valid == 0 && next == size) break; // the writer of the text has cut its last character
+    if (valid == 0 && next == size) break; // the string was cut inside its last character
     const size_t shown = is_valid ? valid : 1;
     if (text->count + shown > text->limit) break;
     const bool was_space = is_space;

@@ -1,4 +1,4 @@
-// Builds a line of text in a buffer of fixed size. What does not fit is cut.
+// Builds a line of text in a buffer of fixed size. Text that does not fit is cut.
 #ifndef CS_TEXT_H
 #define CS_TEXT_H
 
@@ -18,10 +18,11 @@ void cs_text_put(cs_text *text, const char *string) SIGNAL_SAFE;
 void cs_text_put_decimal(cs_text *text, int64_t number) SIGNAL_SAFE;
 void cs_text_put_hex(cs_text *text, uint64_t number) SIGNAL_SAFE;
 
-// Adds at most `size` bytes of untrusted text up to a zero byte. A run of white space and control characters becomes
-// one space, and a double quote or a backslash an apostrophe, so that the line stays one line, also in JSON. An invalid
-// sequence of UTF-8, a C1 control character, a line separator, and a control character of bidirectional text become a
-// question mark. A character that does not fit, or is cut at the end, is left out.
+// Adds untrusted text: at most `size` bytes, and only up to the first zero byte. The following characters are replaced,
+// so that the result stays one line and needs no escapes in JSON. A run of white space and control characters becomes
+// one space. A double quote or a backslash becomes an apostrophe. An invalid UTF-8 sequence, a C1 control character, a
+// line separator, and a control character of bidirectional text become a question mark. A character that does not fit,
+// or that is cut at the end of the text, is omitted.
 void cs_text_put_clean(cs_text *text, const void *bytes, size_t size) SIGNAL_SAFE;
 
 #endif

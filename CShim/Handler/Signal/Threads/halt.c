@@ -210,8 +210,9 @@ void cs_halt_exempt(ucontext_t *context) SIGNAL_SAFE {
   memcpy(&context->uc_sigmask, &mask, sizeof mask);
 }
 
-// Sends SIGPROF to the thread if the thread can run the handler. Returns whether the thread stays in that handler until
-// the process ends, or will stay there: after this SIGPROF, or because it is still in the handler of an earlier one.
+// Sends SIGPROF to the thread if the thread can run the handler. Returns true if the thread already stays in this
+// handler until the process ends, or will stay there. A thread that is still in the handler of an earlier SIGPROF will
+// also stay.
 static bool signal_one(int tid) SIGNAL_SAFE {
   if (cs_reach_has_mark(tid, CS_REACH_STAYS)) return true;
   if (cs_reach_has_mark(tid, CS_REACH_PENDS)) return false;
@@ -242,7 +243,7 @@ static uint64_t crash_count(void) SIGNAL_SAFE {
   return cs_ring_counter(&header->slot_head) + cs_ring_counter(&header->slot_lost);
 }
 
-// Waits at most 1 ms until `wanted` threads stay in the SIGPROF handler. Returns whether this is so.
+// Waits at most 1 ms until `wanted` threads stay in the SIGPROF handler. Returns whether this number was reached.
 static bool await(uint32_t wanted) SIGNAL_SAFE {
   for (int step = 0; step < STEPS; step++) {
     if (__atomic_load_n(&staying, __ATOMIC_RELAXED) >= wanted) return true;

@@ -1,4 +1,5 @@
-// Computes the row (the unwind rules for one pc): executes the instructions of the CIE, then those of the FDE up to it.
+// Computes the row (the unwind rules for one pc): executes the instructions of the CIE, and then the instructions of
+// the FDE up to the pc.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

@@ -176,8 +176,8 @@ void cs_unwind(cs_cfi_scratch *scratch, const cs_ring_registers *registers, cons
     cs_ring_frame *frame = append(&way, trust);
     if (!step(&way, frame, &trust, &stop)) break;
     stop = CS_UNWIND_STOP_LIMIT;
-    // The stack pointer must grow with each frame. Only after the step out of a signal handler, where way.is_exact is
-    // true, may it be lower. It may be the same for a leaf function without a frame.
+    // The stack pointer must grow with each frame. It may be lower only after the step out of a signal handler, where
+    // way.is_exact is true. It may stay the same for a leaf function without a frame.
     if (may_be_leaf && way.registers[CS_REGISTER_STACK_POINTER] == stack_pointer) continue;
     if (way.registers[CS_REGISTER_STACK_POINTER] <= stack_pointer && !way.is_exact) {
       stop = CS_UNWIND_STOP_LOOP;

@@ -98,9 +98,9 @@ FAULT void cs_fault_malloc_lock_held(void) {
     if (sem_init(semaphores[n], 0, 0) != 0) return;
   if (pthread_create(&worker, NULL, allocate_forever, NULL) != 0) return;
   if (pthread_create(&prober, NULL, probe_forever, NULL) != 0) return;
-  // Wait until the probing thread runs. The thread's creation allocates blocks, which must not lie behind the worker's
-  // block in the heap. Freeing a block behind the worker's block would leave a hole. The worker's next block would be
-  // allocated from this hole without a system call.
+  // Wait until the probing thread runs. The thread's creation allocates blocks, which must not follow the worker's
+  // block in the heap. If such a block were freed, it would leave a hole. The worker's next block would be allocated
+  // from this hole without a system call.
   sem_post(&probe);
   while (sem_wait(&probed) != 0) {
   }

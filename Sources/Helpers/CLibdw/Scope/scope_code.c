@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CS_CODE_BYTES   (64u << 10) // maximum of bytes of a function's code
+#define CS_CODE_BYTES   (64u << 10) // the maximum number of bytes of a function's code
 #define CS_CODE_TARGETS 4096
 #define CS_CODE_NAMES   512
 #define CS_CODE_CLASSES 16
-#define CS_CODE_DEPTH   8 // maximum of enclosing functions of a closure
+#define CS_CODE_DEPTH   8 // the maximum number of enclosing functions of a closure
 #define CS_CODE_LEAST   8 // names of enclosing functions must be longer than this
 
 // Names above this length are skipped, because searching each name in every other name would take too long.

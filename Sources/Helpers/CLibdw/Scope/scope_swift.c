@@ -13,8 +13,8 @@
 #include <string.h>
 
 #define CS_SWIFT_FIELDS     256
-#define CS_SWIFT_DERIVED    16   // maximum of derived classes of one class, direct and indirect
-#define CS_SWIFT_CLASSES    8192 // maximum of classes that are examined in the search for derived classes
+#define CS_SWIFT_DERIVED    16   // the maximum number of derived classes of one class, direct and indirect
+#define CS_SWIFT_CLASSES    8192 // the maximum number of classes that are examined in the search for derived classes
 #define CS_SWIFT_NAME_BYTES 256
 
 /// The beginning of a class descriptor. Each int32_t member is a relative reference: an offset from the address of the

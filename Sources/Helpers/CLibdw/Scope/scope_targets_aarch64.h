@@ -17,9 +17,10 @@ static inline int64_t cs_aarch64_signed(uint32_t word, unsigned low, unsigned co
   return (int64_t)((uint64_t)word << (64 - low - count)) >> (64 - count);
 }
 
-/// Finds the targets of an `adrp` in the next instructions, which add an offset in the page to its register.
+/// Returns the address that the `adrp` at `at` and a later instruction compute, or 0 if no such instruction follows.
+/// The later instruction adds an offset within the page to the register of the `adrp`.
 static inline uint64_t cs_aarch64_address(const uint8_t *code, size_t count, size_t at, uint64_t page) {
-  enum { REACH = 8 }; // the compiler may place other instructions between the two
+  enum { REACH = 8 }; // the compiler may place other instructions between the two instructions
   const uint32_t target = cs_aarch64_word(code, at) & 31;
   for (size_t i = at + 1; i < count && i <= at + REACH; i++) {
     const uint32_t word = cs_aarch64_word(code, i);

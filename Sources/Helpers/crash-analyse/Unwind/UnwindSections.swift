@@ -4,7 +4,7 @@ import Glibc
 
 /// The unwind tables of an ELF file.
 ///
-/// A program header has the location of `.eh_frame_hdr`, and this section has the location of `.eh_frame`.
+/// A program header contains the location of `.eh_frame_hdr`, and this section contains the location of `.eh_frame`.
 ///
 /// The section table is not used, so that files without a section table, or with a damaged one, work. Every offset is
 /// checked against the file size before it is used.

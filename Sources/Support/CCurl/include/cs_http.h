@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum {
-  CS_HTTP_BODY_BYTES = 4096,   // maximum of stored bytes of a response
+  CS_HTTP_BODY_BYTES = 4096,   // the maximum number of stored bytes of a response
   CS_HTTP_PROBLEM_BYTES = 256, // libcurl's CURL_ERROR_SIZE
 };
 

@@ -1,5 +1,6 @@
-// The Linux calls that crashd needs and Swift cannot make. These calls are variadic, use control messages, or are
-// declared in headers outside the Glibc module. These functions do not contain policy.
+// Functions for the Linux calls that crashd needs and that Swift cannot make. These calls are variadic, use control
+// messages, or are declared in headers outside the Glibc module. All decisions are in the Swift code that calls the
+// functions.
 #ifndef CD_SYSTEM_H
 #define CD_SYSTEM_H
 
@@ -19,20 +20,20 @@ typedef struct cd_peer {
 } cd_peer;
 int cd_socket_peer(int socket, cd_peer *ret_peer);
 
-// Whether the peer was in a group when it connected, by its effective or a supplementary group (SO_PEERGROUPS).
+// Stores whether the peer was in a group when it connected, by its effective or a supplementary group (SO_PEERGROUPS).
 int cd_socket_peer_is_in_group(int socket, uint32_t group, bool *ret_is_member);
 
-// Returns the number of a group from the system's databases (nss), which may wait for a server. Returns ENOENT if no
+// Stores the number of a group from the system's databases (nss). The call may wait for a server. Returns ENOENT if no
 // group has this name.
 int cd_group_find(const char *name, uint32_t *ret_group);
-// Returns whether a group has this name, from the same databases as cd_group_find.
+// Stores whether a group has this name, from the same databases as cd_group_find.
 int cd_group_has_name(uint32_t group, const char *name, bool *ret_has_name);
 
-// Returns a pidfd of the peer, with SO_PEERPIDFD (Linux 6.5), or else with pidfd_open of `pid`.
+// Opens a pidfd of the peer, with SO_PEERPIDFD (Linux 6.5). On an older kernel, opens it by `pid`, with pidfd_open.
 int cd_socket_peer_process(int socket, int32_t pid, int *ret_pidfd);
 int cd_process_open(int32_t pid, int *ret_pidfd);
 
-// Returns the wait status of an ended process (PIDFD_GET_INFO with PIDFD_INFO_EXIT, Linux 6.15). Returns EAGAIN while
+// Stores the wait status of an ended process (PIDFD_GET_INFO with PIDFD_INFO_EXIT, Linux 6.15). Returns EAGAIN while
 // the process runs, and EBUSY after its end until its parent has reaped it (see `cd_poller_await_hangup`). Returns
 // ENOTSUP if this kernel does not provide the status.
 int cd_process_end(int pidfd, int *ret_status);
@@ -90,7 +91,7 @@ int cd_pipe_create(int *ret_reader, int *ret_writer);
 // Sets the name of the calling thread, which has at most 15 bytes.
 void cd_thread_set_name(const char *name);
 
-// Returns the exit status and the CPU time of an ended child. The status is its exit code, or 128 + its signal. Returns
+// Stores the exit status and the CPU time of an ended child. The status is its exit code, or 128 + its signal. Returns
 // EAGAIN while the child runs.
 int cd_child_status(int32_t pid, int *ret_status, uint64_t *ret_cpu_ns);
 
@@ -116,12 +117,12 @@ typedef struct cd_file_facts {
   uint32_t owner;
 } cd_file_facts;
 int cd_file_look(int descriptor, cd_file_facts *ret_facts);
-// Returns the facts about the executable of a process, by the link /proc/PID/exe.
+// Stores the facts about the executable of a process, which the link /proc/PID/exe identifies.
 int cd_process_look_at_program(int32_t pid, cd_file_facts *ret_facts);
 
-// Returns whether only root of this machine can have set the owner of a file. Only root can have set it if the mount
-// honors set-user-ID bits. Mounts by users and mounts of removable disks do not honor these bits. The call may wait for
-// the file system.
+// Stores whether only root of this machine can have set the owner of a file. This is the case if the mount honors
+// set-user-ID bits. Mounts by users and mounts of removable disks do not honor these bits. The call may wait for the
+// file system.
 int cd_file_is_vouched_for(int descriptor, bool *ret_is_vouched_for);
 
 // Returns whether a file is in a tmpfs, a file system whose files were created since the machine booted.
