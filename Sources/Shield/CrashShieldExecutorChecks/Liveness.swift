@@ -6,7 +6,7 @@ enum Liveness {
   /// The reason why the protection is off; nil if it is on.
   static var unavailable: String? { words(for: cs_executor_status()) ?? place }
 
-  /// Returns the reason for the result of the test that runs when the process starts.
+  /// Describes the failure of the test that runs when the process starts; returns nil if the test succeeded.
   private static func words(for obstacle: cs_executor_obstacle) -> String? {
     switch obstacle {
     case .CS_EXECUTOR_WORKS: nil

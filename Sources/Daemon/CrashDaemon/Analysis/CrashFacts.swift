@@ -146,8 +146,8 @@ struct CrashFacts: Sendable {
 
   /// Whether the processor faulted when it wrote to the faulting address.
   ///
-  /// On x86-64, a bit of the page fault error code tells this. On AArch64, a bit of the syndrome tells it, or else the
-  /// instruction.
+  /// On x86-64, a bit of the page fault's error code shows a write. On AArch64, a bit of the syndrome shows it; without
+  /// a syndrome, the instruction shows it.
   var isWrite: Bool {
     switch record.architecture {
     case .x86_64: record.errorCode & 2 != 0

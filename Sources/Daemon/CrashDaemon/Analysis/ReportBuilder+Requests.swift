@@ -54,7 +54,8 @@ extension ReportBuilder {
   ///   - record: The record of the first crashed thread; nil if no thread crashed.
   func putContainment(into report: inout CrashReport, _ record: CrashRecord?) {
     guard let containment = contents.containment else { return }
-    // In the mode `drain`, the handler gives the reason `budget`, because the budget is 0. The mode is reason enough.
+    // In the mode `drain`, the handler gives the reason `budget`, because the budget is 0. Omit this reason, because
+    // the mode already explains the drain.
     let reason = record?.verdictReason
     let isByMode = containment.mode == .drain && reason == .budget
     // Without a record, the report is about an unreported exit, which interrupts a drain.

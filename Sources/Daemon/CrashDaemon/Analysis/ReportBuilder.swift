@@ -206,7 +206,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       pid: Int(process.peer.pid), uid: Int(process.peer.uid), name: identity.name, executable: identity.executable,
       buildID: process.buildID, startTime: Moment(nanoseconds: identity.startTime_ns).description, unit: process.unit)
     found.architecture = identity.architecture.rawValue
-    // The user who imported a line has already read it, so the report is not restricted.
+    // The user who imported a record line has already read it, so the report is not restricted to root.
     let isRestricted = process.isRestricted || contents.memory.isRestricted && !process.isImported
     if isRestricted { found.isRestricted = true }
     if process.isPIDClaimed { found.isPIDClaimed = true }

@@ -34,7 +34,7 @@ public struct DanglingClass: Codable, Sendable, Equatable {
     ///
     /// Nil means that an object never leaves the quarantine.
     public var horizonSeconds: Double?
-    /// The probability that the quarantine detects an access.
+    /// The probability that the quarantine detects an access to a freed object of the class.
     ///
     /// Nil before the first detected access.
     public var detection: Probability?
@@ -56,7 +56,7 @@ public struct DanglingClass: Codable, Sendable, Equatable {
     public var gainPerKiB: Double
     /// The suggested capacity of the quarantine, as a number of objects.
     public var suggestedSlots: Int
-    /// The number of known call sites.
+    /// The number of call sites of the detected accesses.
     public var groups: Int
     /// The estimated share of accesses that come from unknown call sites.
     public var unseenShare: Double

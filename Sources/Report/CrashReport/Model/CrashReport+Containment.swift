@@ -61,7 +61,7 @@ extension CrashReport {
 
       /// The process ends after the requests in flight.
       public static let drain = Self("drain")
-      /// The process goes on until its budget is used up, and then drains.
+      /// The process contains traps until its budget is used up, and drains at the next trap.
       public static let contain = Self("contain")
     }
 
@@ -93,7 +93,7 @@ extension CrashReport {
       public static let deadline = Self("deadline")
       /// No request made progress.
       public static let stall = Self("stall")
-      /// Another crash, or a trap for which no thread was left.
+      /// Another crash ended the drain, or a trap that the process had no thread left to contain.
       public static let secondCrash = Self("secondCrash")
       /// The program called `exit()`.
       public static let exit = Self("exit")
@@ -102,7 +102,7 @@ extension CrashReport {
       /// The process was killed or called `_exit()`, so its numbers of requests are unknown.
       public static let interrupted = Self("interrupted")
 
-      /// The ends that this version defines.
+      /// The values of this type that this version defines.
       package static let known: Set<Self> = [.done, .deadline, .stall, .secondCrash, .exit, .waiter, .interrupted]
     }
   }

@@ -391,7 +391,7 @@ extension CrashReport {
     ///
     /// Nil in reports of a crashd version without this property.
     public var coarse: String?
-    /// The version of the rules that keys are made by.
+    /// The version of the rules by which crashd computes the keys.
     ///
     /// The same crash may have different keys in two versions.
     ///

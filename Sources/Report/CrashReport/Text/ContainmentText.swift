@@ -48,7 +48,7 @@ extension CrashReport {
 }
 
 extension CrashReport.Containment.End {
-  /// The end as a clause.
+  /// What ended the drain, as a clause.
   fileprivate var clause: String {
     switch self {
     case .deadline: "the grace period was over"

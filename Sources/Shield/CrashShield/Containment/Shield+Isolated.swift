@@ -50,8 +50,8 @@ extension Shield {
   ///
   /// In some cases a trap is contained, but another thread may then wait forever. One case is work that holds a lock of
   /// the program, or that is initializing a static variable of a C++ function. With the static standard library,
-  /// another thread may also wait after a trap in a block that Dispatch runs, or in a cancellation handler that a task
-  /// group calls. Further limits:
+  /// another thread may also wait forever after a trap in a block that Dispatch runs, or in a cancellation handler that
+  /// a task group calls. Further limits:
   /// - For a contained trap, the shield does not call a handler of SIGILL (on AArch64, of SIGTRAP) that the program
   ///   installed before the shield.
   /// - `exit()` works while threads that trapped exist. The callbacks of `exit()` (`atexit`, C++ destructors) must not

@@ -37,7 +37,8 @@ struct SupervisedProgram: SupervisorSystem {
     // SIGPIPE is blocked, because a closed standard error must not end the supervisor.
     signals = SignalSet([SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE, SIGCHLD] + stops)
     options = .init(endsWithParent: true, environment: environment, signalMask: signals.block())
-    // With an inherited SIG_IGN, the kernel would reap the children, and their ends would be unknown.
+    // With an inherited SIG_IGN for SIGCHLD, the kernel would reap the children, and their exit statuses would be
+    // unknown.
     signal(SIGCHLD, SIG_DFL)
     try SystemError.check(cs_process_adopt_orphans(), "adopt orphans")
   }

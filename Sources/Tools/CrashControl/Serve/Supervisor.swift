@@ -8,7 +8,7 @@ enum SupervisorEvent: Equatable {
   case ended(pid_t, ChildProcess.End)
   /// Another process or the kernel sent a signal to crashctl.
   case signal(Int32, isSent: Bool)
-  /// The time of the wait is over.
+  /// The time limit of the wait is over.
   case timeout
 }
 

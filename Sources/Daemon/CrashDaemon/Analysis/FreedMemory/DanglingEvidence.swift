@@ -119,8 +119,8 @@ extension CrashFacts {
 
   /// The evidence that the failed call was a method call on a freed object.
   ///
-  /// Swift passes the object in the register of self (r13, x20). The rule requires a Swift caller, because it is an
-  /// ordinary register in other languages. The record no longer shows from where the code loaded the call target.
+  /// Swift passes the object in the register of self (r13, x20). The rule requires a Swift caller, because other
+  /// languages use this register for any value. The record no longer shows from where the code loaded the call target.
   var danglingSelf: DanglingEvidence? { selfEvidence(in: freedBlocks) }
 
   func selfEvidence(in blocks: [FreedBlock]) -> DanglingEvidence? {

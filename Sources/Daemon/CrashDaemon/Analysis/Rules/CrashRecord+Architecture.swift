@@ -40,8 +40,8 @@ extension CrashRecord {
 
   /// Whether the fault was an instruction fetch at pc: the thread jumped to an address without code.
   ///
-  /// The rule is that of the handler (`cs_registers_show_bad_fetch`). On x86-64, bit 4 of a page fault's error code marks
-  /// an instruction fetch. On AArch64, the kernel stores no fault address for a misaligned pc.
+  /// The signal handler applies the same rule (`cs_registers_show_bad_fetch`). On x86-64, bit 4 of a page fault's error
+  /// code marks an instruction fetch. On AArch64, the kernel stores no fault address for a misaligned pc.
   var showsBadFetch: Bool {
     let pc = register(architecture.programCounter)
     switch architecture {

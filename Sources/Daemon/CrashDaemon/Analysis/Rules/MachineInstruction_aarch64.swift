@@ -8,7 +8,7 @@ import CrashReport
 struct InstructionDecoder_aarch64 {
   private let word: UInt32
 
-  /// The number of the stack pointer as a base register, and of the zero register elsewhere.
+  /// The register number that means the stack pointer as a base register, and the zero register in any other operand.
   private static let sp = 31
   private static let pc = 32
 
