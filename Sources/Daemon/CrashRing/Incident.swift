@@ -20,9 +20,9 @@ public struct Incident: Sendable, Equatable {
   public enum Mode: Sendable, Equatable {
     /// The library prevented the effect of the incident, and the program continued.
     case absorb
-    /// The program read zeros.
+    /// The library had set the fields of the object to zero, so the program read zeros.
     case zero
-    /// The program read poison values, which are never valid pointers.
+    /// The library had filled the fields of the object with poison values, which are never valid pointers.
     case diagnose
     /// The incident was only recorded.
     case observe

@@ -46,8 +46,10 @@ struct FirstFault: Sendable {
     handler = Array(record.frames.prefix(number))
   }
 
-  /// Returns the record with the signal and the registers of the signal frame below a frame of the program's handler,
-  /// and the stack pointer of the interrupted code.
+  /// Returns the record with the signal and the registers of a signal frame, and the stack pointer of the interrupted
+  /// code.
+  ///
+  /// The signal frame is the frame below a frame of the program's handler.
   private static func interrupted(_ record: CrashRecord, at number: Int) -> (record: CrashRecord, sp: UInt64)? {
     let pc = record.frames[number].pc
     var first = record

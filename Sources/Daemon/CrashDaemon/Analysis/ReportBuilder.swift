@@ -80,7 +80,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     report.memoryOmitted = memoryOmitted
     if process.isImported {
       report.source = .recordLine
-      // The times come from the clock of another boot, or of another machine.
+      // Omit the times, because they come from the clock of another boot, or of another machine.
       report.timing = nil
     }
     report.earlierRuntimeWarnings = main.facts.earlierWarnings

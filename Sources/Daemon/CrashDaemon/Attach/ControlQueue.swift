@@ -37,7 +37,7 @@ struct ControlQueue {
     // began.
     round = UInt32.random(in: 1...UInt32.max)
     waiting = waiting.filter { $0.kind == .CS_CONTROL_LAST_CRASH }
-    // Send the withhold message first, because the process may crash at any time.
+    // Send the message that withholds memory first, because the process may crash at any time.
     let withhold = isWithheld ? [ControlPlan.withhold(round: round)] : []
     for message in withhold + ControlPlan.messages(of: plan, round: round) {
       waiting.append(

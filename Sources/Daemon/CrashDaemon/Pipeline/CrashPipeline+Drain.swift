@@ -101,7 +101,7 @@ extension CrashPipeline {
     let ring = RingKey(entry.process.facts)
     // Remove the spool copy while `rings` still contains the ring, because until then no other task reads the copy.
     if entry.isDone { spooler.spool.removeCopy(of: ring.id, owner: ring.user) }
-    // A process that goes on may end its requests later. If the process attaches again with the same ring, crashd
+    // A process that still runs may end its requests later. If the process attaches again with the same ring, crashd
     // counts the requests from that attach on.
     let hasEnded = entry.end.map { $0.end != .goesOn } ?? false
     let requests = entry.requests.map { member in

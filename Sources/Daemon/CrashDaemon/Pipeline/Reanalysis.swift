@@ -118,7 +118,7 @@ actor Reanalysis {
     var (contents, symbols) = await analysis.openAgain(process)
     let second: SnapshotUnwinder.Outcome?
     do throws(SnapshotUnwinder.Busy) {
-      // The stack in a record line is cut.
+      // Skip the cross-check of a record line, because a record line contains only a part of the stack.
       second =
         process.facts.isImported
         ? nil : try await analysis.unwinder.unwind(contents, for: process.facts.peer.uid, waits: waits)

@@ -33,7 +33,8 @@ actor SpoolTaker {
   private var pass: (names: Set<String>, leavings: UInt64?)?
   private var taking: Task<Void, Never>?
   private var isStopping = false
-  /// The end of the last removal of foreign and excess files, and whether crashd must check the directory again.
+  /// The time at which the last removal of foreign and excess files ended, and whether crashd must check the directory
+  /// again.
   private var tidied_ns: UInt64 = 0
   private var isTidyingDue = false
 

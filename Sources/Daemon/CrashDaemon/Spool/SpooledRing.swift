@@ -44,7 +44,8 @@ extension CrashAnalysis {
     // An equal ID does not prove that the rings are the same, because a process of another user may have chosen this
     // ID.
     guard old.process.uid == Int(facts.peer.uid) else { return .news(process) }
-    // A record line has only a part of its ring. The report of the whole ring therefore replaces that of the line.
+    // A record line has only a part of its ring. Therefore, a report of the whole ring replaces the report of the
+    // record line.
     if old.source != nil { return .news(process) }
     if let before = try? Reanalysis.process(of: old, raw: raw),
       !SpooledRing.hasNews(Seen(read(process, isFinal: true)), beside: Seen(read(before, isFinal: true)))

@@ -37,7 +37,8 @@ extension CrashAnalysis {
         return made
       }
       source.count(snapshot.losses, isSettled: true, in: ledger)
-      // The crash of an imported line may have happened on another machine, or never.
+      // The policy does not count the crash of an imported record line, which may have happened on another machine, or
+      // never.
       if let made, made.source == nil, PolicyKeeper.counts(made) { await policy?.stored(made, of: process.facts) }
       guard place == .store else { return .held(id: id, seen: snapshot.seen) }
       let late = symbols.gaps.filter { $0.value.mayFill }.keys

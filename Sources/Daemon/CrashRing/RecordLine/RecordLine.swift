@@ -4,7 +4,7 @@ internal import CrashReport
 /// A record line, which the handler of a process prints if it can reach neither crashd nor a spool directory.
 ///
 /// docs/record-line.md explains the format. Every byte of the line is untrusted. The length of a line and the number of
-/// bytes that its pieces fill are limited, and therefore also the time and the memory for reading it.
+/// bytes that its pieces fill are limited. Therefore, the time and the memory for reading a line are limited, too.
 public struct RecordLine: Sendable, Equatable {
   /// The mark that begins every record line, of any version of the format.
   public static let mark = String(CS_RECORD_LINE_PREFIX.prefix { $0 != ":" }) + ":"
@@ -13,7 +13,7 @@ public struct RecordLine: Sendable, Equatable {
 
   /// Bytes of the ring, from an offset on.
   ///
-  /// All pieces lie in a ring of the current version. A later piece overwrites an earlier one.
+  /// All pieces are within a ring of the current version. A later piece overwrites an earlier one.
   public struct Piece: Sendable, Equatable {
     /// The offset of the first byte in the ring.
     public var offset: Int
@@ -72,9 +72,9 @@ extension RecordLine {
   /// The size of a payload without pieces.
   private static let leastBytes = headBytes + MemoryLayout<UInt32>.size
 
-  /// The fields of the head with the numbers of cut items, and the kinds of losses that they become.
+  /// The fields of the payload's head that contain numbers of cut items, each with the kind of loss that crashd counts.
   ///
-  /// Memory is not among them, because a line never has room for the whole stack.
+  /// Cut memory is not counted as a loss, because a line never has room for the whole stack.
   private static var cutFields: [(PartialKeyPath<cs_record_line_head>, String)] {
     [
       (\.cut_frames, "cutFrames"), (\.cut_images, "cutImages"), (\.cut_text_bytes, "cutText"),

@@ -52,7 +52,7 @@ extension CrashReport {
       }
     }
 
-    /// What the process does at a trap.
+    /// The reaction of the process to a trap, which the program chose.
     public struct Mode: OpenEnum {
       /// The value as a string, as in JSON.
       public let rawValue: String
@@ -72,7 +72,7 @@ extension CrashReport {
       /// Creates a value from any string.
       public init(rawValue: String) { self.rawValue = rawValue }
 
-      /// The process goes on.
+      /// The trap was contained, and the process continues.
       public static let contain = Self("contain")
       /// The process ends after the requests in flight.
       public static let drain = Self("drain")

@@ -26,7 +26,7 @@ public struct RestartPolicy: Sendable, Equatable {
     self.quickEndLimit = quickEndLimit
   }
 
-  /// Counts the end of a program that ran for `uptime`, and returns what follows.
+  /// Records that a program ended after it had run for `uptime`, and returns whether and when the program starts again.
   mutating func decision(afterUptime uptime: Duration) -> Decision {
     guard uptime < minimumUptime else {
       quickEnds = 0

@@ -22,9 +22,9 @@ enum PrecedingLoads_aarch64 {
     }
     switch word >> 24 {
     case 0x14...0x17: return field(0, 26)
-    // Conditional branches, and branches if a register is zero.
+    // These opcodes are conditional branches, and branches that compare a register with zero.
     case 0x54, 0x34, 0x35, 0xb4, 0xb5: return field(5, 19)
-    // Branches if a bit is zero.
+    // These opcodes are branches that compare a bit with zero.
     case 0x36, 0x37, 0xb6, 0xb7: return field(5, 14)
     default: return nil
     }

@@ -23,7 +23,7 @@ struct SignalFrame_aarch64: Sendable, Equatable {
   /// The offset of the records behind the registers, which are aligned to 16 bytes.
   private static let records: UInt64 = 128 + 464
   private static let recordLimitBytes: UInt64 = 4_096
-  /// The numbers that begin a record with the syndrome, and a record with the size 0 that ends the list.
+  /// The number that begins the record with the syndrome.
   private static let syndromeMark: UInt32 = 0x4553_5201
   private static let signals: Set<Int32> = [4, 5, 7, 8, 11, 31]
 
