@@ -245,7 +245,7 @@ public struct Limits: Sendable, Equatable {
   /// Decides which uids are treated as one user.
   var accounts = UserAccounts.system
 
-  /// The default limits.
+  /// Creates limits with the default values.
   public init() {}
 
   /// The number of permits that a user may take, if there are `all` permits in total.

@@ -68,9 +68,9 @@ extension Shield {
       /// The report keeps no memory contents. Therefore crashd cannot repeat the unwinding of the stacks, and the
       /// report cannot identify dangling pointers.
       case omitted
-      /// All contents except strings: each run of at least four bytes of UTF-8 is overwritten.
+      /// The report keeps all memory contents except strings: each run of at least four bytes of UTF-8 is overwritten.
       case scrubbed
-      /// All contents.
+      /// The report keeps all memory contents, including strings.
       case full
     }
 

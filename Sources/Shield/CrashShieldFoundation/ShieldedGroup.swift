@@ -95,7 +95,7 @@ public final class ShieldedSemaphore: Sendable {
     for _ in 0..<missing { semaphore.signal() }
   }
 
-  /// Increments the semaphore.
+  /// Increments the value of the semaphore.
   public func signal() {
     taken.subtract(1, ordering: .acquiringAndReleasing)
     semaphore.signal()

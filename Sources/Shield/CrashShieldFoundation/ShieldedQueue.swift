@@ -12,7 +12,7 @@ public import Dispatch
 public final class ShieldedQueue: Sendable {
   private let queue: DispatchQueue
 
-  /// Creates a queue.
+  /// Creates a serial queue with this label.
   public init(label: String, qos: DispatchQoS = .unspecified) {
     queue = DispatchQueue(label: label, qos: qos)
   }

@@ -50,7 +50,7 @@ final class UnixSocket {
     }
   }
 
-  /// Sends all bytes.
+  /// Sends all given bytes, or throws an error.
   func send(_ bytes: [UInt8], until deadline: Deadline) throws(ClientError) {
     var sent = 0
     while sent < bytes.count {

@@ -27,9 +27,9 @@ struct RequestTotals: Sendable {
     var begun = 0
     var finished = 0
     var failed = 0
-    /// The requests that had not ended when their process ended.
+    /// The number of requests that had not ended when their process ended.
     var lost = 0
-    /// The requests whose trap was contained; these are also in `failed`.
+    /// The number of requests whose trap was contained; `failed` includes these requests.
     var contained = 0
     /// The number of processes that drained, by the event that ended the drain.
     var drains: [String: Int] = [:]

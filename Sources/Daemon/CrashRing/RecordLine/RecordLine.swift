@@ -17,7 +17,7 @@ public struct RecordLine: Sendable, Equatable {
   public struct Piece: Sendable, Equatable {
     /// The offset of the first byte in the ring.
     public var offset: Int
-    /// The bytes.
+    /// The bytes of the ring from `offset` on.
     public var bytes: [UInt8]
   }
 

@@ -29,7 +29,7 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
   /// If more than this number of other builds appear before a build runs again, the build is treated as a new build.
   static let buildLimit = 64
 
-  /// The operator's rules.
+  /// The operator's rules for this service.
   public private(set) var rules: ProtectionRules
   /// The protection level according to the statistics.
   ///

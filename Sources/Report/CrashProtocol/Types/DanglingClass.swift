@@ -2,13 +2,13 @@
 public struct DanglingClass: Codable, Sendable, Equatable {
   /// An estimated probability with its 95 % confidence interval.
   public struct Probability: Codable, Sendable, Equatable {
-    /// The probability.
+    /// The estimated probability.
     public var estimate: Double
-    /// The confidence interval.
+    /// The 95 % confidence interval of the probability.
     public var interval: Bounds
   }
 
-  /// An interval.
+  /// A confidence interval.
   public struct Bounds: Codable, Sendable, Equatable {
     /// The lower end of the confidence interval.
     public var lower: Double

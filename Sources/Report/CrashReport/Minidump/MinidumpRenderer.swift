@@ -85,7 +85,7 @@ public struct MinidumpRenderer: Sendable {
     }
   }
 
-  /// The value PROCESSOR_ARCHITECTURE_UNKNOWN.
+  /// The processor architecture PROCESSOR_ARCHITECTURE_UNKNOWN.
   private static let unknownProcessor: UInt16 = 0xffff
 
   private static func systemInfo(

@@ -69,7 +69,7 @@ extension Architecture {
   }
 }
 
-// The addresses.
+// Facts about the addresses of an architecture.
 extension Architecture {
   /// The number of bits of an address in a program.
   public var addressBits: UInt64 {

@@ -15,7 +15,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var id: String
   /// The time when the signal handler was entered, as RFC 3339 in UTC with microseconds.
   public var time: String
-  /// The crashed process.
+  /// The process that crashed.
   public var process: ProcessIdentity
   /// The signal of the first thread in `threads`.
   public var signal: Signal

@@ -65,7 +65,7 @@ final class Protections: Sendable {
   private static func address(_ type: AnyClass) -> UInt { unsafe UInt(bitPattern: Quarantine.metadata(type)) }
 }
 
-// Requests of crashd.
+// Handles the requests of crashd.
 extension Protections {
   /// The result of a request for one class.
   enum Outcome: Sendable {
@@ -132,7 +132,7 @@ extension Protections {
   }
 }
 
-// Effective settings.
+// Determines the effective setting of each class, and applies it.
 extension Protections {
   private struct RemoteWord {
     var word: Word

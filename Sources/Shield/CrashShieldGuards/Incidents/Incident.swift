@@ -41,13 +41,13 @@ extension Shield {
       case overRelease
       /// Excess retains; detected when the object left the quarantine.
       case retains
-      /// A read.
+      /// A read of the object after it was freed.
       case read
-      /// A write.
+      /// A write to the object after it was freed.
       case write
       /// A `ShieldHandle` that was resolved after its object was deallocated.
       case handle
-      /// A second free.
+      /// A second free of the same memory.
       case doubleFree
       /// A free of an address that is not the start of an allocation.
       case invalidFree

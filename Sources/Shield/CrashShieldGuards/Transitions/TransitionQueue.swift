@@ -27,7 +27,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
   public var policy: TransitionPolicy
   /// The time after which a transition ends even if the driver has not ended it; this end is recorded as a fault.
   public var timeout: Duration
-  /// Observes the transitions.
+  /// The observer of the transitions.
   public weak var delegate: (any TransitionDelegate<Screen>)?
 
   private weak var driver: Driver?

@@ -18,7 +18,7 @@ public struct RestartPolicy: Sendable, Equatable {
   /// The number of quick ends in a row.
   private(set) var quickEnds = 0
 
-  /// Creates a policy.
+  /// Creates a policy that has not seen any end yet.
   public init(minimumUptime: Duration, firstDelay: Duration, longestDelay: Duration, quickEndLimit: Int) {
     self.minimumUptime = minimumUptime
     self.firstDelay = firstDelay

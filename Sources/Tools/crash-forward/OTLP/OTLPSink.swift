@@ -37,7 +37,7 @@ public struct OTLPSink: Sink {
     return parts.user == nil && !parts.path.isEmpty
   }
 
-  /// Posts one record.
+  /// Posts the log record of one crash.
   public func deliver(_ event: SinkEvent) -> Delivery {
     let body: [UInt8]
     do {

@@ -4,7 +4,7 @@ import Glibc
 
 /// Evidence that a fault used a freed block, because the faulting value was read from the block.
 struct DanglingEvidence: Sendable, Equatable {
-  /// The block's address.
+  /// The address of the freed block.
   var block: UInt64
   /// The register that contains a pointer to the block.
   var register: Int

@@ -11,7 +11,7 @@ struct FieldLoad: Sendable, Equatable {
   var pointer: UInt64
   /// The address that the value was loaded from.
   var address: UInt64
-  /// The faulting operand.
+  /// The faulting memory operand, in assembler syntax.
   var operand: String
   var architecture: Architecture
 

@@ -57,7 +57,7 @@ extension CrashRecord {
 
   /// The instruction `ud2` of x86-64.
   static let ud2: [UInt8] = [0x0f, 0x0b]
-  /// The si_code TRAP_BRKPT.
+  /// The value of the si_code TRAP_BRKPT, which a breakpoint has.
   static let breakpointCode: Int32 = 1
   /// The number in the breakpoint instruction of `__builtin_debugtrap`.
   ///

@@ -157,7 +157,7 @@ extension InstructionDecoder_aarch64 {
     case 0b001: return MachineInstruction(kind: .call, targetRegister: target)
     // The instructions `retaa` and `retab` have the number 31 in place of x30.
     case 0b010: return MachineInstruction(kind: .ret, targetRegister: min(base, 30))
-    // The instruction `eret`.
+    // This encoding is the instruction `eret`.
     case 0b100: return MachineInstruction(isPrivileged: true)
     default: return MachineInstruction()
     }

@@ -77,7 +77,7 @@ struct InstructionDecoder_x86_64 {
   }
 }
 
-// Decodes opcodes.
+// Decodes the opcodes of instructions.
 extension InstructionDecoder_x86_64 {
   private mutating func oneByte(_ opcode: UInt8) -> MachineInstruction? {
     let push = MemoryOperand(base: Self.rsp, displacement: 0 &- 8)
@@ -254,7 +254,7 @@ extension InstructionDecoder_x86_64 {
   }
 }
 
-// Decodes operands.
+// Decodes the memory operands of instructions.
 extension InstructionDecoder_x86_64 {
   /// Decodes the ModRM byte.
   ///
