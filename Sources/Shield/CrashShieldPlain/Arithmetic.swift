@@ -1,5 +1,5 @@
-// The standard library's operators under other names. CrashShieldImplicit calls them, because its own operators replace
-// the standard library's in files that import CrashShieldImplicit.
+// The standard library's operators under other names. CrashShieldImplicit calls these functions, because its own
+// operators replace the operators of the standard library in files that import CrashShieldImplicit.
 extension FixedWidthInteger {
   /// The standard library's `+`, without a guard.
   @_transparent

@@ -14,7 +14,7 @@ extension CrashReport.Request {
   }
 }
 
-// The requests of a report, and how containment reacted to the crash.
+// Adds the requests of the process to a report, and describes how containment reacted to the crash.
 extension ReportBuilder {
   /// Adds the requests in flight and the numbers of requests.
   ///

@@ -22,7 +22,7 @@ struct RequestTotals: Sendable {
     fileprivate init(otherOf account: UInt32) { (uid, program, build) = (account, "other", "other") }
   }
 
-  /// The numbers of requests.
+  /// The numbers of requests of one process, or of all processes of a build.
   struct Counts: Equatable, Sendable {
     var begun = 0
     var finished = 0
@@ -98,7 +98,7 @@ struct RequestTotals: Sendable {
 
   private struct Build: Sendable {
     let key: Key
-    /// The requests of ended processes.
+    /// The numbers of requests of ended processes.
     var counts = Counts()
     /// The number of attached processes.
     var attached = 0

@@ -40,7 +40,7 @@ final class CrashPipeline: Service {
 
   let analysis: CrashAnalysis
   let limits: Limits
-  /// Protects the state.
+  /// The state of the pipeline, which a lock protects.
   ///
   /// A task holds the lock `state` only while it does short work that does not block.
   ///

@@ -145,7 +145,7 @@ extension ProcessLife {
   }
 }
 
-// Values that are derived from the state of a process.
+// Derives values from the state of a process.
 extension ProcessLife {
   /// How the process ended; nil until crashd knows the exit status.
   var end: EndedProcess? { if case .ended(let ended) = presence { ended } else { nil } }

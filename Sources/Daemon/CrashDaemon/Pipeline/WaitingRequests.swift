@@ -7,7 +7,7 @@ import Synchronization
 /// requests of a crash, and reads the requests again after the wait. Requests that end during the wait are then missing
 /// in the report.
 final class WaitingRequests: Sendable {
-  /// The bytes of each account.
+  /// The number of bytes that each account has reserved.
   private let bytes = Mutex<[UInt32: Int]>([:])
 
   /// Reserves memory for the requests of one crash of a user.

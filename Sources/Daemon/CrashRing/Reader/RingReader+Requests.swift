@@ -1,7 +1,7 @@
 internal import CShimRing
 internal import CrashReport
 
-/// The requests in flight.
+/// Reads the requests in flight, and the numbers of requests.
 extension RingReader {
   /// Returns the running and the trapped requests, oldest first.
   ///

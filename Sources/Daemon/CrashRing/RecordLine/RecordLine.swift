@@ -66,7 +66,7 @@ public struct RecordLine: Sendable, Equatable {
   }
 }
 
-// The parts of a payload.
+// Reads the parts of a payload.
 extension RecordLine {
   private static let headBytes = MemoryLayout<cs_record_line_head>.size
   /// The size of a payload without pieces.

@@ -17,7 +17,7 @@ extension CrashReport {
   }
 }
 
-// The registers, which are numbered as in DWARF.
+// Describes the registers, which are numbered as in DWARF.
 extension Architecture {
   private static let registerNames_x86_64 = [
     "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
@@ -69,7 +69,7 @@ extension Architecture {
   }
 }
 
-// Facts about the addresses of an architecture.
+// Describes the addresses of an architecture.
 extension Architecture {
   /// The number of bits of an address in a program.
   public var addressBits: UInt64 {

@@ -46,7 +46,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var otherGroups: [Group]?
   /// The number of losses by kind; empty if nothing was lost.
   public var losses: [String: Int]
-  /// The times of capture and storage.
+  /// The times at which the crash was recorded and its report was stored.
   ///
   /// Nil if the ring came from the spool.
   public var timing: Timing?

@@ -20,12 +20,12 @@ public struct TextRenderer: Sendable {
   public var showsThreads: Bool
   /// Whether to show the images.
   public var showsImages: Bool
-  /// Finds source excerpts.
+  /// The lookup of source excerpts; nil if no excerpts are shown.
   ///
   /// An excerpt is shown for the first in-app frame of the crash. The verbose form shows an excerpt for each in-app
   /// frame.
   public var source: SourceLookup?
-  /// Formats the times in the report.
+  /// The format of the times in the report.
   public var times: ReportTimes
 
   /// Creates a renderer.

@@ -53,8 +53,8 @@ extension BidirectionalCollection {
   }
 }
 
-/// Collections with integer indices. Because these functions compare integers directly and pass them by value, a loop
-/// keeps the integers in registers.
+/// Guards of collections with integer indices. Because these functions compare integers directly and pass them by
+/// value, a loop keeps the integers in registers.
 extension RandomAccessCollection where Index == Int {
   /// The element at an index; if the index is out of bounds, the value is nil and the fault is recorded as `index`.
   ///

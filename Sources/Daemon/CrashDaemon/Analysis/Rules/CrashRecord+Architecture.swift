@@ -2,7 +2,7 @@ import CrashReport
 import CrashRing
 import Glibc
 
-// The registers of a record, and the instruction of a trap, on both architectures.
+// Reads the registers of a record, and recognizes the instruction of a trap, on both architectures.
 extension CrashRecord {
   /// The registers without the program counter, indexed by DWARF number.
   var generalRegisters: ArraySlice<UInt64> { registers.prefix(architecture.programCounter) }

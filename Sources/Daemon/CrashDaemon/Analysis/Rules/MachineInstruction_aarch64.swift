@@ -141,7 +141,7 @@ extension InstructionDecoder_aarch64 {
     case 0x14...0x17: return MachineInstruction(kind: .jump)
     case 0x94...0x97: return MachineInstruction(kind: .call)
     case 0xd6, 0xd7: return branchToRegister()
-    // The instructions `hvc` and `smc`.
+    // These encodings are the instructions `hvc` and `smc`.
     case 0xd4: return MachineInstruction(isPrivileged: bits(21, 3) == 0 && [2, 3].contains(bits(0, 5)))
     case 0xd5: return system()
     default: return MachineInstruction()
