@@ -120,7 +120,7 @@ public struct Limits: Sendable, Equatable {
   public var symbolJob_ms = 60_000
   /// The time-out for a file system to open an image; after the time-out, the image is treated as missing.
   public var imageLook_ms = 20_000
-  /// How long a crash waits for the symbols that its frames need.
+  /// How long the analysis of a crash waits for the symbols of the crash's frames.
   public var symbolWait_ms = 20_000
   /// The maximum number of bytes of the symbol names that crashd checks for one report; also the maximum number of
   /// bytes of the names whose check results it caches.

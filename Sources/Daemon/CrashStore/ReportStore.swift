@@ -185,7 +185,7 @@ public final class ReportStore: Sendable {
   /// SQLite uses only if necessary.
   private static func giveRoom(to pool: DatabasePool) throws {
     try pool.writeWithoutTransaction { database in
-      // SQLite interprets a negative value as a size in KiB.
+      // Pass a negative value, because SQLite interprets it as a size in KiB.
       try database.execute(sql: "PRAGMA cache_size = -\(writerCacheKiB)")
       _ = try Int.fetchOne(database, sql: "PRAGMA wal_autocheckpoint = \(logPages)")
     }

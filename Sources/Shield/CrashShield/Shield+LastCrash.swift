@@ -75,7 +75,7 @@ final class LastCrashRegister: Sendable {
     guard let number else { return known ?? nil }
     await withTaskGroup { group in
       group.addTask { for await _ in told {} }
-      // If the group cancels this task, the sleep throws and the task ends.
+      // Ignore the error of a cancelled sleep, because the task then ends.
       group.addTask { do { try await Task.sleep(for: limit) } catch {} }
       await group.next()
       group.cancelAll()

@@ -63,7 +63,7 @@ public final class ShieldedGroup: Sendable {
   /// Calls a function on a queue as soon as no work is in the group.
   public func notify(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
     group.notify(queue: queue) { [self] in
-      // The block retains the group until the call.
+      // Use `self`, so that the block retains the group until the call.
       _ = self
       body()
     }

@@ -51,7 +51,7 @@ final class UserAccounts: Sendable {
         state.ranges = Self.read(rangesPath, usersPath)
         state.read_ns = now_ns
       }
-      // This loop finds the last range that begins at or before the uid.
+      // Find the last range that begins at or before the uid, by binary search.
       var (low, high) = (0, state.ranges.count)
       while low < high {
         let middle = (low + high) / 2

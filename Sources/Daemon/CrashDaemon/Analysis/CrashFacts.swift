@@ -203,7 +203,7 @@ struct CrashFacts: Sendable {
   /// canonical.
   var mayBeNonCanonical: Bool {
     if architecture == .aarch64 { return true }
-    // A nonzero error code means that a segment or an interrupt caused the fault, and not an address.
+    // Exclude a nonzero error code, because then a segment or an interrupt caused the fault, and not an address.
     guard record.errorCode == 0 else { return false }
     guard let instruction, !instruction.hasUnknownOperand else { return true }
     if instruction.operands.contains(where: { !isCanonical($0.address(record.registers)) }) { return true }

@@ -59,7 +59,7 @@ struct FrameExpansion<Symbols: SymbolLookup> {
       if chain.isEmpty { chain = [SourceFrame(mangled: "")] }
       for source in chain {
         let isFull = bytes > limitBytes
-        // After the strings reach the limit, further frames have only their addresses.
+        // Once the strings have reached the limit, expand further frames without names.
         let expanded = expand(frame, isFull ? SourceFrame(mangled: "") : source, in: image)
         bytes += Self.bytes(expanded)
         result.frames.append(expanded)

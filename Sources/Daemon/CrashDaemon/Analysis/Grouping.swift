@@ -151,7 +151,7 @@ enum Grouping {
 
   /// The module and the name of a function, without the parts that differ between builds.
   static func simplified(_ frame: CrashReport.Frame) -> String {
-    // Keys use the simplified name, which is empty for some functions.
+    // Use an empty name for a function without a short name, because keys contain only short names.
     let isNameless = !frame.function.isEmpty && Demangler.isNameless(frame.mangled)
     let text = frame.function.isEmpty ? frame.mangled : frame.function
     let name = isNameless ? "" : withoutGenerics(GroupingText.simplified(text))
@@ -167,7 +167,7 @@ enum Grouping {
     var kept: [UInt8] = []
     var openings: [Int] = []
     for byte in name.utf8 {
-      // The `>` of an arrow (`->`) inside the brackets does not close a bracket.
+      // Skip the `>` of an arrow (`->`) inside the brackets, which does not close a bracket.
       let isArrow = kept.last == UInt8(ascii: "-")
       if byte == UInt8(ascii: ">"), !isArrow, let opening = openings.popLast() {
         kept.removeSubrange(opening...)

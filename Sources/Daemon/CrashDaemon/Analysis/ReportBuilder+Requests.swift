@@ -31,7 +31,8 @@ extension ReportBuilder {
         begun: Int(clamping: counts.begun), finished: Int(clamping: counts.finished),
         failed: Int(clamping: counts.failed), lost: Int(clamping: counts.unended),
         isLookupRefused: counts.isLookupRefused ? true : nil)
-      // A trap changes the state of its own request. The other trapped requests were contained before the crash.
+      // Select the requests in which a thread crashed, because a trap marks its own request as trapped. The other
+      // trapped requests were contained before the crash.
       let trapped = contents.requests.trapped.filter { crashed.contains(Int(clamping: $0.number)) }
       let requests = (contents.requests.running + trapped)
         .sorted { ($0.startTime_ns, $0.number) < ($1.startTime_ns, $1.number) }
@@ -58,7 +59,7 @@ extension ReportBuilder {
     // the mode already explains the drain.
     let reason = record?.verdictReason
     let isByMode = containment.mode == .drain && reason == .budget
-    // Without a record, the report is about an unreported exit, which interrupts a drain.
+    // A missing record means that the report is about an unreported exit, which interrupts a drain.
     let isInterrupted = hasInterruptedDrain || record == nil
     report.containment = CrashReport.Containment(
       mode: containment.mode, verdict: record?.verdict, reason: isByMode ? nil : reason, obstacle: containment.obstacle,

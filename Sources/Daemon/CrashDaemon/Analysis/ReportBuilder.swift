@@ -131,7 +131,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   /// The image of the program may have been removed since the earlier analysis. In this case, the new analysis lacks
   /// the evidence from the image's variables and functions.
   private func isBetter(_ earlier: CrashReport.Diagnosis, than diagnosis: CrashReport.Diagnosis) -> Bool {
-    // The earlier diagnosis may contain the expected class, which the new diagnosis cannot determine.
+    // Prefer the earlier diagnosis if this analysis cannot determine the expected class that the earlier diagnosis may
+    // contain.
     if diagnosis.cause == .dangling, earlier.rule == diagnosis.rule { return scope == nil && namedClasses.isEmpty }
     guard diagnosis.cause != .dangling || diagnosis.rule == DiagnosisRule.reuseByCode else { return false }
     switch earlier.rule {
@@ -332,7 +333,7 @@ extension ReportBuilder {
     var registers: [String: Address] = [:]
     let architecture = record.architecture
     for (name, value) in zip(architecture.registerNames, record.registers) { registers[name] = Address(value) }
-    // A record without registers has no flags, either.
+    // Omit the flags of a record without registers, because such a record has no flags.
     if !registers.isEmpty { registers[architecture.flagsName] = Address(record.flags) }
     // On AArch64, reports contain the registers that describe a fault, as Apple's reports do.
     if !registers.isEmpty, architecture == .aarch64, record.errorCode != 0 {

@@ -49,7 +49,7 @@ struct OpenCaches: SymbolLookup {
     return cache.framesWithNearestLines(at: linkAddress).map { frame in
       guard unreadable.contains(frame.mangled) else { return frame }
       var shown = frame
-      // The prefix `?` makes every demangler reject the name.
+      // Add the prefix `?` to the name, so that every demangler rejects it.
       shown.mangled = "?" + frame.mangled
       return shown
     }

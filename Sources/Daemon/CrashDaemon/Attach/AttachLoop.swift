@@ -126,7 +126,7 @@ struct AttachLoop {
     // of `spooled` explains the order.
     takeWaiting()
     configuration.events.yield(.spooled(nil))
-    // Commands may have arrived before the loop began.
+    // Wake the loop once, because commands may have arrived before the loop began.
     poller.wake()
     while true {
       configuration.heartbeat.beat()

@@ -33,7 +33,7 @@ struct ControlQueue {
   /// Unsent messages of the former plan are dropped, because the new plan contains all settings.
   mutating func take(_ plan: ControlPlan?, isWithheld: Bool = false, outcome: ControlOutcome) {
     (self.plan, self.isWithheld) = (plan, isWithheld)
-    // A random round number differs, with high probability, from the number of every round that an earlier crashd
+    // Use a random round number, which very probably differs from the number of every round that an earlier crashd
     // began.
     round = UInt32.random(in: 1...UInt32.max)
     waiting = waiting.filter { $0.kind == .CS_CONTROL_LAST_CRASH }

@@ -42,8 +42,8 @@ enum RingExcerpt {
     for (first, end, size) in [(slots, threads, slot), (threads, requests, thread)] {
       for offset in stride(from: first, to: end, by: size) {
         var element = try bytes(of: descriptor, from: offset, to: offset + size)
-        // A slot or thread begins with its state, which is zero if the slot or thread is unused. Slots and threads are
-        // used in order.
+        // Stop at the first unused slot or thread, because slots and threads are used in order. A slot or thread begins
+        // with its state, which is zero if it is unused.
         guard element.prefix(8).contains(where: { $0 != 0 }) else { break }
         if withoutMemory, size == slot { unsafe edit(&element) { unsafe cs_ring_slot_withhold($0) } }
         packed += pieces(element, at: offset)

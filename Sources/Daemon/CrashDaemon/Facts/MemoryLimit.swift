@@ -20,7 +20,7 @@ struct MemoryLimit: Sendable, Equatable {
   init?(cgroups text: String) {
     for group in ControlGroup.list(text) {
       let parts = group.path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
-      // A path that begins with `/..` is outside of crashd's cgroup namespace.
+      // Skip a path that begins with `/..`, because it is outside of crashd's cgroup namespace.
       guard parts.count <= Self.depthLimit, !parts.contains("..") else { continue }
       let isFirstVersion = !group.controllers.isEmpty
       guard !isFirstVersion || group.controllers.split(separator: ",").contains("memory") else { continue }

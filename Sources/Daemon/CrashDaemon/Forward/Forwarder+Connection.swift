@@ -114,7 +114,7 @@ extension Forwarder {
         while !window.isEmpty {
           let alarm = alarm(channel, window)
           defer { alarm.cancel() }
-          // If the task is canceled, the sequence ends without an element.
+          // If the sequence ends without an element, the task was canceled.
           guard await progress.next() != nil else { throw CancellationError() }
         }
         // Removed events are reported together with the next event. Until then, do not move the stored cursor past

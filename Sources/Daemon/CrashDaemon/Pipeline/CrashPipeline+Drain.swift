@@ -18,7 +18,7 @@ extension CrashPipeline {
         Task.detached(priority: priority) { await self.drain(process, permit) }
       }
     }
-    // The ring is read only after the symbol jobs of its images are queued.
+    // Wait until the symbol jobs of the ring's images are queued, and read the ring only after that.
     guard let preparation = entry(process.number)?.preparation else { return enter() }
     Task.detached {
       await preparation.value

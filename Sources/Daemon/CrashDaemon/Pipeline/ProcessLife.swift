@@ -104,7 +104,7 @@ extension ProcessLife {
     switch outcome {
     case .nothingNew: break
     case .stored: crash = .stored
-    // Only a spool file can have the outcome `unanswered`. For an attached process, `unanswered` is treated as `held`.
+    // Treat `unanswered` as `held`, although only a spool file can have the outcome `unanswered`.
     case .held, .unanswered: crash = .held
     case .failed: crash = .failed
     }

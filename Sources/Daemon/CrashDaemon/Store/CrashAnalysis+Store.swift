@@ -23,7 +23,8 @@ extension CrashAnalysis {
     guard !snapshot.contents.records.isEmpty else { return .nothingNew }
     var contents = snapshot.contents
     if var requests = snapshot.requests {
-      // A drain changes the numbers of requests until it ends.
+      // During a drain, store the numbers of requests of this reading, because the drain changes these numbers until it
+      // ends.
       let counts = contents.requests.counts
       if contents.containment?.drain != nil, !counts.isEmpty { requests.counts = counts }
       contents.requests = requests

@@ -205,7 +205,7 @@ final class StoreOutage: Sendable {
   /// - Returns: Whether the store was failing before.
   func recovered() -> Bool {
     state.withLock { state in
-      // A report that is held in memory shows that the store has failed again.
+      // Return if a report is held in memory, because this shows that the store has failed again.
       guard state.held.isEmpty else { return false }
       defer { (state.failure, state.since) = (nil, nil) }
       return state.failure != nil

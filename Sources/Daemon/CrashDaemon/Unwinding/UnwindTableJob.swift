@@ -10,7 +10,7 @@ struct UnwindTableJob: Sendable {
   var buildID: String
   var output: String
   var timeout_ms: Int
-  /// Whether a crash waits for the file.
+  /// Whether the analysis of a crash waits for the file.
   var isUrgent = false
   /// The function that receives the CPU time of the child process.
   var charge: @Sendable (_ cpu_ns: UInt64) -> Void = { _ in }

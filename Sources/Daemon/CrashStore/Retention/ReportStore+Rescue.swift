@@ -227,7 +227,7 @@ extension ReportStore {
           database, sql: "SELECT seq, id, '' AS time, json FROM reports WHERE seq BETWEEN ? AND ?",
           arguments: [first, last]
         )
-        // In a damaged row, the columns may contain values of any type.
+        // Return nil for a damaged row, whose columns may contain values of any type.
         .map { try? EventRow(row: $0) }
       }
     }

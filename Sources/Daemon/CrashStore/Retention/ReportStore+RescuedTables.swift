@@ -27,8 +27,8 @@ extension ReportStore {
       let sql =
         "INSERT OR IGNORE INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(marks))"
         + (table == "event_counts" ? Self.addsCounts : "")
-      // A table whose layout differs from the current schema is not copied. The file that was set aside still contains
-      // this table.
+      // Ignore an error, because a table whose layout differs from the current schema cannot be copied. The file that
+      // was set aside still contains this table.
       try? write { database in
         let newest = hasNumbers ? try Self.newestIncident(in: database) : 0
         for row in rows {

@@ -107,7 +107,8 @@ extension ContainedRequest {
     // one of them resumes the caller.
     let isArmed = unsafe arm(request, unsafeBitCast(continuation, to: UInt.self))
     runsNext(true)
-    // With the pool as the preferred executor, `Task.yield` enqueues on the pool, and not on a thread of Dispatch.
+    // Set the pool as the preferred executor, so that `Task.yield` enqueues on the pool, and not on a thread of
+    // Dispatch.
     let task = Task(executorPreference: executor) {
       let result: Result<Value, any Error>
       do {

@@ -42,7 +42,7 @@ enum Executors: Sendable {
       // Invariant: the actor retains its executor, and this function retains the actor.
       return unsafe actor.unownedExecutor.asSerialExecutor()?.isIsolatingCurrentContext()
     #else
-      // In Swift 6.2, an executor cannot be created from two words.
+      // Return nil, because in Swift 6.2 an executor cannot be created from two words.
       return nil
     #endif
   }

@@ -47,7 +47,7 @@ extension Shield {
     var (checks, failures) = (UInt32(0), UInt32(0))
     for result in results {
       if case .notAsked = result.verdict { continue }
-      // The ring has one bit for each of 64 kinds.
+      // Set the bit of the kind: the ring has one bit for each of 64 kinds.
       let bit = UInt64(1) << UInt64(result.kind.rawValue)
       asked |= bit
       checks &+= 1

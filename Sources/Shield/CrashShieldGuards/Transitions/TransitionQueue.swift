@@ -25,7 +25,8 @@ public final class TransitionQueue<Driver: TransitionDriver> {
   public private(set) var stack: [Screen]
   /// The treatment of a transition that is requested during another one; a change applies to the next request.
   public var policy: TransitionPolicy
-  /// The time after which a transition ends even if the driver has not ended it; this end is recorded as a fault.
+  /// The time after which the queue ends a transition that the driver has not ended; the queue then also records a
+  /// fault.
   public var timeout: Duration
   /// The observer of the transitions.
   public weak var delegate: (any TransitionDelegate<Screen>)?

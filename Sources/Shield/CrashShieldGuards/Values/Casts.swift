@@ -160,7 +160,8 @@ package enum Casts {
       return nil
     }
     guard target == String.self else { return nil }
-    // Foundation's `true` can be cast to each number type. Only the name of its class distinguishes it from a number.
+    // Compare the name of the class, which is the only difference between Foundation's `true` and a number: both can be
+    // cast to each number type.
     if "\(type(of: value))" == "__NSCFBoolean", let flag = value as? Bool { return "\(flag)" as? Target }
     if let flag = value as? Bool, type(of: value) == Bool.self { return "\(flag)" as? Target }
     if let number = value as? any FixedWidthInteger { return "\(number)" as? Target }

@@ -70,8 +70,8 @@ extension CrashFacts {
   private func callThroughOperand(in blocks: [FreedBlock]) -> DanglingEvidence? {
     guard isGeneralProtection, let instruction, instruction.kind == .call || instruction.kind == .jump,
       let operand = instruction.operands.first, operand.base != architecture.stackPointer,
-      // If the address of the operand is not canonical, the processor faulted when it read the operand, and not at the
-      // call.
+      // Require a canonical address of the operand. With any other address, the processor faulted when it read the
+      // operand, and not at the call.
       isCanonical(operand.address(record.registers))
     else { return nil }
     for number in [operand.base, operand.index].compactMap({ $0 }) where number != architecture.programCounter {
@@ -178,8 +178,8 @@ extension CrashFacts {
         let word = key &+ UInt64(bitPattern: stray) &* HeapFacts.strongReference
         if value == HeapFacts.sideTable(word) { return "the mark of a freed block, interpreted as a side table" }
       }
-      // The value may differ slightly from the mark that glibc writes. String functions advance a pointer from the
-      // start of a string, or round it down to a multiple of the vector size.
+      // Accept values near the mark that glibc writes, because string functions advance a pointer from the start of a
+      // string, or round it down to a multiple of the vector size.
       if value &- key < 256 || key &- value < 64 { return "beside the mark of a freed block" }
     }
     // Exclude values that are valid pointers into the heap. In a large heap, a valid pointer may look like a link

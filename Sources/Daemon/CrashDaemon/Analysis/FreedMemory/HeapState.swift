@@ -54,7 +54,8 @@ struct HeapFacts: Sendable, Equatable {
     let last = range.upperBound - 1
     let pages = range.lowerBound >> 12...last >> 12
     if pages.contains(word) { return true }
-    // The page number does not change the highest bits of the next block's address.
+    // Compare the highest bits first, because the page number in a link does not change the highest bits of the next
+    // block's address.
     guard word >> 36 == range.lowerBound >> 36 || word >> 36 == last >> 36 else { return false }
     return pages.contains { page in
       let next = word ^ page

@@ -174,7 +174,7 @@ extension CrashFacts {
       ? scope.namedClasses.flatMap { named in
         Self.classes(named.name, named.size, derived: named.derivedSizes, isOfVariable: false)
       } : known
-    // If the classes have many different sizes, almost any block matches one of them.
+    // Return no classes if they have many different sizes, because almost any block would then match one of them.
     return Set(classes.map(\.blockBytes)).count > Self.sizeLimit ? [] : classes
   }
 

@@ -47,7 +47,7 @@ struct Exception_aarch64: Sendable {
       switch kind {
       case .undefined: (SIGILL, 1, pc)
       case .breakpoint: (SIGTRAP, CrashRecord.breakpointCode, pc)
-      // The kernel stores no fault address for a misaligned pc.
+      // For a misaligned pc, use pc as the address, because the kernel stores no fault address.
       case .misalignedPC: (SIGBUS, 1, pc)
       case .misalignedSP: (SIGBUS, 1, address)
       case .fetch, .access: abort(expected)
@@ -61,7 +61,7 @@ struct Exception_aarch64: Sendable {
   private func abort(_ expected: Int32) -> (signal: Int32, code: Int32, address: UInt64) {
     switch syndrome & 0x3f {
     case 0x21: (SIGBUS, 1, address)
-    // The accessed page is after the end of the mapped file.
+    // With SIGBUS, the accessed page is after the end of the mapped file.
     case _ where expected == SIGBUS: (SIGBUS, 2, address)
     // The page exists, but its permissions forbid the access.
     case 0x0c...0x0f: (SIGSEGV, 2, address)

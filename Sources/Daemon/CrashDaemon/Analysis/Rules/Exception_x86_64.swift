@@ -27,7 +27,7 @@ struct Exception_x86_64: Sendable {
       case 6: (SIGILL, 2, pc)
       case 12: (SIGBUS, 128, 0)
       case 13: (SIGSEGV, 128, 0)
-      // The accessed page is after the end of the mapped file.
+      // With SIGBUS, the accessed page is after the end of the mapped file.
       case 14 where expected == SIGBUS: (SIGBUS, 2, address)
       case 14: (SIGSEGV, pageFaultCode, address)
       // Only the registers of the FPU show the type of a floating-point exception. Therefore, the code is FPE_FLTUNK

@@ -56,7 +56,7 @@ struct MachineInstruction: Sendable, Equatable {
     if let targetRegister { return .register(targetRegister) }
     switch kind {
     case .ret: return operands.first.map(Target.memory)
-    // A call with a fixed target has only one memory operand, which is the stack slot of the return address.
+    // Return nil for a call with a fixed target. Its only memory operand is the stack slot of the return address.
     case .call: return operands.count > 1 ? operands.first.map(Target.memory) : nil
     case .jump: return operands.first.map(Target.memory)
     case .other: return nil
@@ -72,7 +72,8 @@ struct MachineInstruction: Sendable, Equatable {
     operands.first { operand in
       guard let start = operand.address(registers) else { return false }
       guard let address else { return !operand.architecture.isCanonical(start) || isMisaligned(start) }
-      // An access that crosses a page boundary may fault at the start of the second page.
+      // Accept addresses up to 63 bytes after the operand's address, because an access that crosses a page boundary may
+      // fault at the start of the second page.
       return address &- operand.architecture.untagged(start) < 64
     }
   }
@@ -136,7 +137,7 @@ struct MemoryOperand: Sendable, Equatable {
     var parts = [base.map(architecture.registerName) ?? ""]
     if let index {
       let name = architecture.registerName(index)
-      // An extended index is written by the name of the low half of the register.
+      // Write an extended index with the name of the register's low half, as assemblers do.
       parts.append(extension32 == nil ? name : "w" + name.dropFirst())
       let shift = scale == 1 ? "" : " #\(scale.trailingZeroBitCount)"
       if let extension32 {

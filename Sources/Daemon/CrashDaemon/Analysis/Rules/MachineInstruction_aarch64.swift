@@ -121,7 +121,7 @@ extension InstructionDecoder_aarch64 {
 
   private func withIndex() -> MachineInstruction {
     var operand = MemoryOperand(architecture: .aarch64, base: base)
-    // As an index, number 31 is the zero register.
+    // Omit the index with number 31, which is the zero register.
     operand.index = register(16) == Self.sp ? nil : register(16)
     operand.scale = bits(12, 1) == 1 ? 1 << shift : 1
     switch bits(13, 3) {
@@ -149,8 +149,8 @@ extension InstructionDecoder_aarch64 {
   }
 
   private func branchToRegister() -> MachineInstruction {
-    // The number of the operation is the same with and without authentication of the target, except for one bit.
-    // As a target, number 31 is the zero register.
+    // Ignore the bit that requests authentication of the target. A target with number 31 is the zero register, so it
+    // has no target register here.
     let target = base == Self.sp ? nil : base
     switch bits(21, 4) & 0b0111 {
     case 0b000: return MachineInstruction(kind: .jump, targetRegister: target)
@@ -166,7 +166,8 @@ extension InstructionDecoder_aarch64 {
   private func system() -> MachineInstruction {
     guard bits(22, 2) == 0 else { return MachineInstruction() }
     let (group, level) = (bits(19, 2), bits(16, 3))
-    // The instructions `dc zva` and `dc cvac` to `dc civac`, which access the line of the cache at an address.
+    // These encodings are the instructions `dc zva` and `dc cvac` to `dc civac`, which access the cache line at an
+    // address.
     if group == 1, level == 3, bits(12, 4) == 7, bits(21, 1) == 0, register(0) != Self.sp {
       let operand = MemoryOperand(architecture: .aarch64, base: register(0))
       return MachineInstruction(operands: [operand], isStore: bits(8, 4) == 4)
