@@ -164,13 +164,13 @@ public struct ProtectedClass: Sendable, Equatable {
 
   /// The numbers of deallocated objects that did not enter the quarantine, by reason.
   public struct Skipped: Sendable, Equatable {
-    /// The memory budget of the quarantine was used up.
+    /// The number of objects for which the memory budget of the quarantine had no room.
     public var budget: UInt64
-    /// The quarantine could not allocate a slot without waiting too long.
+    /// The number of objects for which the quarantine could not allocate a slot without waiting too long.
     public var busy: UInt64
-    /// The object had an unowned reference, or was allocated on the stack.
+    /// The number of objects that had an unowned reference, or were allocated on the stack.
     public var unowned: UInt64
-    /// The deinit of the object had not ended yet, because it ran on an actor.
+    /// The number of objects whose deinit had not ended yet, because it ran on an actor.
     public var isolated: UInt64
   }
 }

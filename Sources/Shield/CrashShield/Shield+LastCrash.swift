@@ -4,7 +4,7 @@ import Synchronization
 extension Shield {
   /// The last stored crash of this program before this process started, which the program can log.
   public struct LastCrash: Sendable, Hashable, CustomStringConvertible {
-    /// The report's id: `crashctl show ID`.
+    /// The report's id, which `crashctl show` accepts.
     public var id: String
     /// The time of the crash, as the duration since 1970-01-01 00:00 UTC.
     public var time: Duration

@@ -115,7 +115,7 @@ struct CrashFacts: Sendable {
     }
   }
 
-  /// Whether the signal is the one for an instruction that only the kernel may use.
+  /// Whether the processor may have raised the signal because only the kernel may use the instruction.
   var isInstructionRefused: Bool {
     switch record.architecture {
     case .x86_64: isGeneralProtection

@@ -22,7 +22,7 @@ enum ContainerName {
   private static let podDirectory = "libpod_parent"
   /// The prefixes of the scopes in which the engines' own processes run.
   private static let monitors: Set = ["crio-conmon", "libpod-conmon"]
-  /// The names of the container engines by the directories whose files the engines mount into containers.
+  /// The name of the container engine for each directory from which an engine mounts files into containers.
   private static let mounts = ["containers": "docker", "overlay-containers": "podman"]
 
   /// Finds the container in the text of `/proc/PID/cgroup`: the innermost path component that a container engine has
@@ -88,7 +88,7 @@ enum ContainerName {
     let rest = bytes.dropLast(digits)
     guard let mark = rest.last else { return (id, "") }
     guard mark == UInt8(ascii: "-") || mark == UInt8(ascii: ":") else { return nil }
-    // containerd names a control group SLICE:PREFIX:ID.
+    // Use the last part of the prefix, because containerd names a control group SLICE:PREFIX:ID.
     let prefix = rest.dropLast().split(separator: UInt8(ascii: ":")).last ?? []
     return (id, String(decoding: prefix, as: UTF8.self))
   }

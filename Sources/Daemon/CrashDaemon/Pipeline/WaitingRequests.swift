@@ -49,6 +49,8 @@ extension RingContents.Requests {
   /// A dictionary has its own header, and memory for at most three pairs for each pair that it contains.
   private static let (dictionaryBytes, tagBytes) = (96, 3 * MemoryLayout<(String, String)>.stride)
 
-  /// A string of more than 15 bytes is stored outside of the value, with a header and a size that is rounded up.
+  /// Returns an upper bound of the memory that a string takes outside of its value.
+  ///
+  /// A string of more than 15 bytes is stored there, with a header and a size that is rounded up.
   private static func bytes(of text: String) -> Int { text.utf8.count <= 15 ? 0 : text.utf8.count + 64 }
 }

@@ -26,7 +26,7 @@ public struct DanglingClass: Codable, Sendable, Equatable {
     public var deallocationsPerSecond: Double
     /// The highest rate of deallocations that was measured between two readings.
     public var highestDeallocationsPerSecond: Double
-    /// The capacity of the quarantine, as a number of objects.
+    /// The maximum number of quarantined objects of the class in one process.
     public var slots: Double
     /// The memory of the quarantined objects in one process, in bytes.
     public var bytes: Double
@@ -54,7 +54,7 @@ public struct DanglingClass: Codable, Sendable, Equatable {
     public var attributedCrashes: Double
     /// The number of additional accesses per day that one more KiB of quarantine would detect.
     public var gainPerKiB: Double
-    /// The suggested capacity of the quarantine, as a number of objects.
+    /// The suggested maximum number of quarantined objects of the class in one process.
     public var suggestedSlots: Int
     /// The number of call sites of the detected accesses.
     public var groups: Int

@@ -387,7 +387,8 @@ extension CrashReport {
     ///
     /// Nil in reports of a crashd version without this property.
     public var exact: String?
-    /// A key that is equal for crashes of the same kind in the same in-app function, whatever its callers are.
+    /// A key that is equal for crashes of the same kind in the same in-app function, regardless of the function's
+    /// callers.
     ///
     /// Nil in reports of a crashd version without this property.
     public var coarse: String?

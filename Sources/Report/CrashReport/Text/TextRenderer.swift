@@ -18,7 +18,7 @@ public struct TextRenderer: Sendable {
   public var showsRegisters: Bool
   /// Whether to show the threads that did not crash.
   public var showsThreads: Bool
-  /// Whether to show the images.
+  /// Whether to show the loaded ELF images.
   public var showsImages: Bool
   /// The lookup of source excerpts; nil if no excerpts are shown.
   ///

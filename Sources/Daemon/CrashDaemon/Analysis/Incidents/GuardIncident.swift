@@ -32,7 +32,8 @@ struct GuardIncident: Sendable {
 
   /// Removes the innermost frames, which belong to the guard.
   func own(_ frames: [CrashReport.Frame]) -> [CrashReport.Frame] {
-    // An incident without a call site was recorded by a hook of the Swift runtime.
+    // For an incident without a call site, remove the frames of an executor check, because a hook of the Swift runtime
+    // recorded the incident.
     if incident.word == 0, kind == .isolation { return Self.behindCheck(frames) }
     return Array(frames.drop(while: Self.isOurs))
   }
