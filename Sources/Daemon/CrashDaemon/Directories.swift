@@ -15,7 +15,7 @@ public struct Directories: Sendable, Equatable {
     self.state = state
   }
 
-  /// The directories that systemd passes to the service.
+  /// Returns the directories that systemd passes to the service.
   ///
   /// If systemd passes no directories, crashd uses the system's directories if the user is root, and the user's XDG
   /// directories otherwise.

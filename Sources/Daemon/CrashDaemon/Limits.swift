@@ -248,7 +248,7 @@ public struct Limits: Sendable, Equatable {
   /// Creates limits with the default values.
   public init() {}
 
-  /// The number of permits that a user may take, if there are `all` permits in total.
+  /// Returns the number of permits that a user may take, if there are `all` permits in total.
   ///
   /// One sixteenth of the permits, but at least one permit, is reserved for root and crashd's own user. If there is
   /// only one permit, it is not reserved.
@@ -256,8 +256,8 @@ public struct Limits: Sendable, Equatable {
     UserAccounts.isTrusted(uid) ? all : Self.placesOfOthers(all)
   }
 
-  /// The number of permits that users other than root and crashd's own user may take, if there are `all` permits in
-  /// total.
+  /// Returns the number of permits that users other than root and crashd's own user may take, if there are `all`
+  /// permits in total.
   static func placesOfOthers(_ all: Int) -> Int { all < 2 ? all : all - max(1, all / 16) }
 
   /// Whether a user may take one more permit, if there are `all` permits in total.
@@ -268,7 +268,7 @@ public struct Limits: Sendable, Equatable {
     return taken.count < places(all, for: uid) && taken.count { $0 == account } < most
   }
 
-  /// The account that the limits of a uid apply to; see `UserAccounts`.
+  /// Returns the account that the limits of a uid apply to; see `UserAccounts`.
   func account(of uid: UInt32) -> UInt32 { accounts.account(of: uid) }
 
   /// The maximum number of descriptors that crashd needs with these limits.

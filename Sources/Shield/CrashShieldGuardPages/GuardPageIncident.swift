@@ -106,7 +106,7 @@ extension GuardPageIncident.Kind {
 }
 
 extension GuardPages {
-  /// The invalid uses of guarded memory in this process, in no particular order.
+  /// Returns the invalid uses of guarded memory in this process, in no particular order.
   ///
   /// The shield keeps at most 64 different incidents; `droppedIncidentCount` counts the others. May be called from any
   /// thread.

@@ -278,7 +278,7 @@ struct CrashFacts: Sendable {
     return instruction.target?.value(record.registers, memory)
   }
 
-  /// The image that contains an address, with the address's offset in the image, such as `libshop.so+0x1234`.
+  /// Returns the image that contains an address, with the address's offset in the image, such as `libshop.so+0x1234`.
   func place(of address: UInt64) -> String? {
     let address = architecture.unsigned(address)
     guard let image = images.first(where: { $0.start <= address && address < $0.end }) else { return nil }
@@ -286,7 +286,8 @@ struct CrashFacts: Sendable {
     return "\(name)+\(Address(address &- image.bias))"
   }
 
-  /// The location of an address as a part of a sentence, such as ` (in libshop.so+0x1234)`; empty if it is unknown.
+  /// Returns the location of an address as a part of a sentence, such as ` (in libshop.so+0x1234)`; empty if it is
+  /// unknown.
   func what(at address: UInt64) -> String {
     if let place = place(of: address) { return " (in \(CleanText.line(place)))" }
     let stackEnd = record.stackStart &+ UInt64(record.stack.count)

@@ -89,7 +89,8 @@ extension FirstFault {
     return record.trapNumber == 0 && bySelf(&first) ? first : nil
   }
 
-  /// The signal of the processor's exception that the record contains; nil if the record's instruction did not raise it.
+  /// Returns the signal of the processor's exception that the record contains; nil if the record's instruction did not
+  /// raise it.
   private static func pendingSignal(of record: CrashRecord) -> (signal: Int32, code: Int32, address: UInt64)? {
     let pc = record.register(record.architecture.programCounter)
     switch record.architecture {

@@ -60,7 +60,7 @@ enum Grouping {
       exact: key([kind] + places), coarse: key([kind] + parts.prefix(1)), version: version)
   }
 
-  /// The caller of a C function, for the group's title; empty for functions in other languages.
+  /// Returns the caller of a C function, for the group's title; empty for functions in other languages.
   ///
   /// The title contains the caller, because several callers may share a C function.
   private static func caller(_ names: [String], _ frames: [CrashReport.Frame]) -> String {
@@ -74,7 +74,7 @@ enum Grouping {
     String(SHA256.hexadecimal(parts.joined(separator: " | ")).prefix(16))
   }
 
-  /// The offsets of the faulting instruction and of the topmost in-app frames in their images.
+  /// Returns the offsets of the faulting instruction and of the topmost in-app frames in their images.
   ///
   /// The instruction alone is not sufficient. In a debug build, every trap is in the same function of the Swift
   /// runtime.
@@ -149,7 +149,7 @@ enum Grouping {
     return mangled.contains("5$main") && Demangler.simplified(mangled).hasSuffix(".$main()")
   }
 
-  /// The module and the name of a function, without the parts that differ between builds.
+  /// Returns the module and the name of a function, without the parts that differ between builds.
   static func simplified(_ frame: CrashReport.Frame) -> String {
     // Use an empty name for a function without a short name, because keys contain only short names.
     let isNameless = !frame.function.isEmpty && Demangler.isNameless(frame.mangled)

@@ -96,8 +96,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     return report
   }
 
-  /// The groups of the other threads that crashed at the same time; nil if all of them have the same group as the
-  /// report.
+  /// Returns the groups of the other threads that crashed at the same time; nil if all of them have the same group as
+  /// the report.
   private func otherGroups(
     _ threads: [(CrashRecord, (thread: CrashReport.CrashedThread, facts: CrashFacts))], than own: CrashReport.Group
   ) -> [CrashReport.Group]? {
@@ -175,12 +175,12 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     }
   }
 
-  /// The result of each diagnosis rule for the first crashed thread; empty if no thread crashed.
+  /// Returns the result of each diagnosis rule for the first crashed thread; empty if no thread crashed.
   func explanation() -> [CrashReport.RuleOutcome] {
     latestFirst.first.map { DiagnosisRule.explain(thread($0).facts) } ?? []
   }
 
-  /// The frame that the diagnosis names: the first in-app function.
+  /// Returns the frame that the diagnosis names: the first in-app function.
   ///
   /// If there is no in-app function, the frame is the first named function outside of the Swift runtime and the
   /// compiler's code.
@@ -318,7 +318,7 @@ extension ReportBuilder {
       address: hasAddress ? Address(record.address) : nil, sender: sender(record))
   }
 
-  /// The sender of a signal; nil if the kernel sent it.
+  /// Returns the sender of a signal; nil if the kernel sent it.
   ///
   /// The record has the sender's pid in the process's pid namespace. If the process is the sender, the report has the
   /// pid that the process has in crashd's namespace.

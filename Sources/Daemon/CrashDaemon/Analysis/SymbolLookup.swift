@@ -59,7 +59,7 @@ struct OpenCaches: SymbolLookup {
 }
 
 extension CrashRecord.Frame {
-  /// The address in the image for which the name is looked up.
+  /// Returns the address in the image for which the name is looked up.
   ///
   /// A return address is the address after the call instruction. Therefore, the result is the address one byte before
   /// the return address, which belongs to the call.

@@ -134,7 +134,7 @@ enum ProcessOwner {
 
 /// Finds the systemd unit of a process.
 enum ProcessUnit {
-  /// The name of the innermost `….service` in the control group hierarchy of systemd.
+  /// Returns the name of the innermost `….service` in the control group hierarchy of systemd.
   ///
   /// The line of this hierarchy begins with `0::` for cgroup v2, and contains `name=systemd` for cgroup v1.
   static func parse(_ text: String) -> String? {

@@ -192,7 +192,7 @@ struct AttachLoop {
     for ended in endings.lookAll(pid: pid) { tell(ended) }
   }
 
-  /// The pid of a connection's process; 0 if crashd does not know it yet.
+  /// Returns the pid of a connection's process; 0 if crashd does not know it yet.
   private func pid(of number: UInt64) -> Int32? {
     connections[number].map { $0.process?.facts.peer.pid ?? $0.peer.pid }
   }

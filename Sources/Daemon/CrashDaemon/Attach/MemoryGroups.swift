@@ -117,7 +117,7 @@ struct MemoryGroups {
     }
   }
 
-  /// The path of the counter file for a process's group.
+  /// Returns the path of the counter file for a process's group.
   func path(of number: UInt64) -> String? { members[number]?.group }
 
   func contains(_ path: String) -> Bool { groups[path] != nil }

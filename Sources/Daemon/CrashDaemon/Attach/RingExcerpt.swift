@@ -53,7 +53,7 @@ enum RingExcerpt {
     return packed
   }
 
-  /// The version of a file that was checked before, by its size.
+  /// Returns the version of a file that was checked before, by its size.
   private static func version(of descriptor: Int32) throws(SystemError) -> RingVersion {
     var status = stat()
     // fstat fills the struct whose address it gets.
@@ -61,7 +61,7 @@ enum RingExcerpt {
     return RingVersion.allCases.first { $0.bytes == Int(status.st_size) } ?? .current
   }
 
-  /// The entries of running and trapped requests.
+  /// Returns the entries of running and trapped requests.
   ///
   /// An entry of a request that has ended still has its texts, which no report may show.
   private static func openRequests(
@@ -78,7 +78,7 @@ enum RingExcerpt {
     return packed
   }
 
-  /// The used parts of the image and class tables.
+  /// Returns the used parts of the image and class tables.
   ///
   /// The unused parts of the tables are holes of the file. Reading the holes would take as long as reading the rest of
   /// the file.

@@ -65,7 +65,7 @@ extension SpoolDirectory {
     return found
   }
 
-  /// The configured quota for one user, limited to a quarter of the size of the file system.
+  /// Returns the configured quota for one user, limited to a quarter of the size of the file system.
   private func quotaBytes(_ limits: Limits) -> Int {
     var space = statvfs()
     // fstatvfs writes one struct statvfs, to `space`.

@@ -39,7 +39,7 @@ extension RingReader {
     return found
   }
 
-  /// The number of entries up to the last one that was ever used.
+  /// Returns the number of entries up to the last one that was ever used.
   private func used(_ header: PrivateCopy<cs_ring_header>) -> Int {
     min(Int(clamping: header[\.request_high]), RingLayout.requestLimit)
   }

@@ -41,7 +41,7 @@ public struct ShiryaevRoberts: Sendable, Hashable, Codable {
     }
   }
 
-  /// The estimated probability that the rate has risen.
+  /// Returns the estimated probability that the rate has risen.
   ///
   /// `changesPerDay` is the prior probability that the rate rises on one day.
   public func posterior(changesPerDay: Double) -> Double {

@@ -11,7 +11,7 @@ extension CrashReport {
     return sentences.isEmpty ? nil : sentences.joined(separator: " ")
   }
 
-  /// Why the trap was not contained.
+  /// Returns why the trap was not contained; nil if no reason needs to be stated.
   ///
   /// A drain in the mode `drain` needs no reason.
   private func notContained(_ containment: Containment) -> String? {

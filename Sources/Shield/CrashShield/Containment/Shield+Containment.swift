@@ -75,7 +75,7 @@ extension Shield.Containment {
   /// The mode in which containment starts, and the reason why it is off although the environment sets a mode.
   typealias Choice = (mode: Self, refusal: String?)
 
-  /// The mode that `CRASHSHIELD_CONTAINMENT` sets, or else this mode.
+  /// Returns the mode that `CRASHSHIELD_CONTAINMENT` sets, or else this mode.
   ///
   /// An invalid variable switches containment off. It does not prevent the start, because an operator who mistypes a
   /// mode must not lose the crash reports.
@@ -96,7 +96,7 @@ extension Shield.Containment {
     )
   }
 
-  /// The mode of an environment variable, with the durations of this mode; nil if the variable is invalid.
+  /// Returns the mode of an environment variable, with the durations of this mode; nil if the variable is invalid.
   private func overridden(by text: String) -> Self? {
     let prefix = "contain:"
     let (grace, stall) = durations

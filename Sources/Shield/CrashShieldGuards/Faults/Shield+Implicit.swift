@@ -22,7 +22,7 @@ extension Shield {
     for kind in ShieldKind.allCases { setImplicitMode(mode, for: kind) }
   }
 
-  /// The effective mode of implicit protections for a kind: an operator's override, else the program's mode.
+  /// Returns the effective mode of implicit protections for a kind: an operator's override, else the program's mode.
   public static func implicitMode(for kind: ShieldKind) -> ShieldMode {
     _ = Guards.implicitEnvironment
     return ShieldMode(cs_guard_implicit_mode_of(UInt32(kind.rawValue)))

@@ -61,7 +61,7 @@ public struct DanglingStatistics: Sendable, Hashable {
 }
 
 extension Shield {
-  /// The use-after-free incidents of this process, in no particular order.
+  /// Returns the use-after-free incidents of this process, in no particular order.
   ///
   /// The shield keeps at most 256 different incidents of objects and 64 of handles. `droppedDanglingIncidentCount`
   /// counts the incidents above these limits. May be called from any thread.
@@ -80,7 +80,7 @@ extension Shield {
     Int(clamping: cs_quarantine_hits_lost()) + Handles.shared.lost
   }
 
-  /// The counters of each class that is or was protected.
+  /// Returns the counters of each class that is or was protected.
   ///
   /// May be called from any thread.
   public static func danglingStatistics() -> [DanglingStatistics] {
@@ -92,7 +92,7 @@ extension Shield {
     return statistics
   }
 
-  /// The counters of this class; nil if it was never protected.
+  /// Returns the counters of this class; nil if it was never protected.
   public static func danglingStatistics(of type: AnyClass) -> DanglingStatistics? {
     let name = _typeName(type, qualified: true)
     return danglingStatistics().first { $0.className == name }

@@ -47,7 +47,8 @@ enum Executors: Sendable {
     #endif
   }
 
-  /// The executor's identity and its witness table; the witness table is null for an actor without a custom executor.
+  /// Returns the executor's identity and its witness table; the witness table is null for an actor without a custom
+  /// executor.
   fileprivate static func words(_ actor: any Actor) -> (UInt, UInt) {
     // Invariant: an executor is two words, as `unavailable` checked. The words are only compared.
     unsafe unsafeBitCast(actor.unownedExecutor, to: (UInt, UInt).self)

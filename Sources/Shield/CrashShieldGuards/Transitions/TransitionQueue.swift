@@ -135,7 +135,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
     return planned.contains { $0 === screen }
   }
 
-  /// The stack after an operation; nil if the operation is impossible.
+  /// Returns the stack after an operation; nil if the operation is impossible.
   private static func stack(_ stack: [Screen], after operation: Transition<Screen>.Operation) -> [Screen]? {
     switch operation {
     case .push(let screen): return stack.contains { $0 === screen } ? nil : stack + [screen]

@@ -252,8 +252,8 @@ extension CrashFacts {
     }
   }
 
-  /// The offset from `pointer` to the recorded memory word with the value `word`; nil if no word near the pointer has
-  /// this value.
+  /// Returns the offset from `pointer` to the recorded memory word with the value `word`; nil if no word near the
+  /// pointer has this value.
   ///
   /// The search ends at the largest offset that a method or field is expected to have.
   private func distance(to word: UInt64, from pointer: UInt64) -> UInt64? {
@@ -278,7 +278,7 @@ extension CrashFacts {
     /// number after the reuse.
     var leastValue: UInt64 { state.isTaken ? 1 : DiagnosisRule.nullPage }
 
-    /// The name of the block's word that has the given value; nil if no word of the block has the value.
+    /// Returns the name of the block's word that has the given value; nil if no word of the block has the value.
     func place(of value: UInt64) -> String? {
       // A deinitialized object still has its class, so a fault through its first word has another cause.
       if value == words.0, state != .deinitialized { return "first word" }
@@ -303,7 +303,7 @@ extension CrashFacts {
     return blocks
   }
 
-  /// The freed blocks to which the current value, or an earlier value, of a register may point.
+  /// Returns the freed blocks to which the current value, or an earlier value, of a register may point.
   func freedBlocks(around value: UInt64, in register: Int) -> [FreedBlock] {
     ([0, 8, 16] as [UInt64]).compactMap { offset in
       let address = value &- offset
@@ -316,7 +316,8 @@ extension CrashFacts {
     }
   }
 
-  /// The state of a block, from its first words and, if the block is in a bin, from its neighbors in the bin's list.
+  /// Returns the state of a block, from its first words and, if the block is in a bin, from its neighbors in the bin's
+  /// list.
   ///
   /// If the neighbors do not point back, malloc has allocated the block again, and the program has not written to it
   /// yet. Two pointers alone are not evidence, because two pointers may belong to any linked list. In glibc's lists, a
@@ -334,7 +335,7 @@ extension CrashFacts {
     return back == false || forward == false ? nil : state
   }
 
-  /// The size of a block, which glibc stores in front of the block.
+  /// Returns the size of a block, which glibc stores in front of the block.
   ///
   /// If the record does not contain the size, the result is the size of the first three words.
   private func blockBytes(_ address: UInt64) -> UInt64 {

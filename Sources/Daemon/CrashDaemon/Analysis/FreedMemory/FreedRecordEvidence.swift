@@ -34,7 +34,7 @@ extension RingContents {
   /// The shield writes at most this number of freed-object records.
   private static let freedRecordLimit = 8
 
-  /// The quarantine's freed-object records for the addresses that are in the registers of a crash.
+  /// Returns the quarantine's freed-object records for the addresses that are in the registers of a crash.
   func freedRecords(of record: CrashRecord) -> [Incident] {
     let sequence = Int64(bitPattern: record.sequence)
     let own = incidents.lazy.filter {

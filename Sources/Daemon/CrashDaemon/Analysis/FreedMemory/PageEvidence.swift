@@ -45,7 +45,8 @@ struct PageEvidence: Sendable {
 }
 
 extension RingContents {
-  /// The guard page's incident that led to a crash: the incident has the thread and the faulting address of the crash.
+  /// Returns the guard page's incident that led to a crash: the incident has the thread and the faulting address of the
+  /// crash.
   func pageIncident(of record: CrashRecord) -> Incident? {
     guard record.signal == SIGSEGV, record.code > 0, record.code != 128 else { return nil }
     return incidents.first { incident in

@@ -10,7 +10,7 @@ extension CrashRecord {
   /// The numbers of the general registers that may contain a pointer to an object: all but the stack pointer.
   var pointerNumbers: [Int] { generalRegisters.indices.filter { $0 != architecture.stackPointer } }
 
-  /// The value of a register; 0 if the record does not contain it.
+  /// Returns the value of a register; 0 if the record does not contain it.
   func register(_ number: Int) -> UInt64 { registers.indices.contains(number) ? registers[number] : 0 }
 
   /// Whether the register may contain a pointer to an object, as a register of a memory operand.
@@ -64,7 +64,7 @@ extension CrashRecord {
   /// Swift and clang use the number 1 for a trap, and gcc uses 1,000.
   private static let debuggerBreakpoint: UInt32 = 0xf000
 
-  /// The number in an AArch64 instruction `brk`; nil for other bytes.
+  /// Returns the number in an AArch64 instruction `brk`; nil for other bytes.
   private static func breakpoint(_ instruction: [UInt8]) -> UInt32? {
     guard let word = InstructionDecoder_aarch64.word(instruction[...]), word & 0xffe0_001f == 0xd420_0000 else {
       return nil

@@ -9,7 +9,7 @@ extension DiagnosisRule {
   /// The kernel setting vm.mmap_min_addr prevents mappings below 65,536.
   static let nullPage: UInt64 = 65_536
 
-  /// The part of a sentence about the accessed field, such as `, probably the field 'total' of 'order'`.
+  /// Returns the part of a sentence about the accessed field, such as `, probably the field 'total' of 'order'`.
   private static func fieldText(_ facts: CrashFacts) -> String {
     guard let field = facts.field, facts.isNullAccess else { return "" }
     return ", probably the field '\(field.name)' of '\(field.type)'"

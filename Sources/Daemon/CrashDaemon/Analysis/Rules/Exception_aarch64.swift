@@ -36,7 +36,7 @@ struct Exception_aarch64: Sendable {
   /// Instructions that maintain a cache (bit 8) have the bit of a write, but only need to read.
   var isWrite: Bool { kind == .access && syndrome & 0x140 == 0x40 }
 
-  /// The signal that the kernel raises for the exception.
+  /// Returns the signal that the kernel raises for the exception.
   /// - Parameters:
   ///   - pc: The address of the instruction that raised the exception.
   ///   - expected: The signal that was delivered. If it is SIGABRT, the function accepts any exception.
@@ -57,7 +57,7 @@ struct Exception_aarch64: Sendable {
     return told
   }
 
-  /// The signal of an abort, by the status code in the lowest bits of the syndrome.
+  /// Returns the signal of a data or instruction abort, by the status code in the lowest bits of the syndrome.
   private func abort(_ expected: Int32) -> (signal: Int32, code: Int32, address: UInt64) {
     switch syndrome & 0x3f {
     case 0x21: (SIGBUS, 1, address)

@@ -14,7 +14,7 @@ struct Exception_x86_64: Sendable {
   /// When an instruction faults, the processor saves the flags with RF set. The next completed instruction clears RF.
   static let resumeFlag: UInt64 = 1 << 16
 
-  /// The signal that the kernel raises for the exception.
+  /// Returns the signal that the kernel raises for the exception.
   /// - Parameters:
   ///   - pc: The address of the instruction that raised the exception.
   ///   - expected: The signal that was delivered. If it is SIGABRT, the function accepts any exception.

@@ -102,7 +102,8 @@ struct MemoryOperand: Sendable, Equatable {
   /// The extension of the index register on AArch64; nil if the operand uses the whole register.
   var extension32: Extension?
 
-  /// The address; nil if it depends on a segment or on a register that the record does not contain.
+  /// Returns the address of the operand; nil if it depends on a segment or on a register that the record does not
+  /// contain.
   func address(_ registers: [UInt64]) -> UInt64? {
     guard segment == nil else { return nil }
     var sum = displacement
@@ -169,7 +170,7 @@ struct MemoryOperand: Sendable, Equatable {
     return (segment.map { $0.rawValue + ":" } ?? "") + "[\(text)]"
   }
 
-  /// The registers of the operand with their values, such as `rdi = 0x10`.
+  /// Returns the registers of the operand with their values, such as `rdi = 0x10`.
   func values(_ registers: [UInt64]) -> String {
     [base, index].compactMap { $0 }.filter { registers.indices.contains($0) && $0 != architecture.programCounter }
       .map { "\(architecture.registerName($0)) = \(Address(registers[$0]))" }.joined(separator: ", ")

@@ -205,7 +205,7 @@ extension InstructionDecoder_x86_64 {
     return MachineInstruction(operands: operand.map { [$0] } ?? [], alignment: alignment(map: map, opcode, width))
   }
 
-  /// The operand alignment that a VEX instruction requires; nil if any address is valid.
+  /// Returns the operand alignment that a VEX instruction requires; nil if any address is valid.
   ///
   /// Only movaps, movapd, movntps, movdqa, movntdq and movntdqa require an alignment.
   private func alignment(map: UInt8, _ opcode: UInt8, _ bytes: UInt64) -> UInt64? {
@@ -240,7 +240,7 @@ extension InstructionDecoder_x86_64 {
     }
   }
 
-  /// The number of immediate bytes that follow the operand in the instruction.
+  /// Returns the number of immediate bytes that follow the operand in the instruction.
   ///
   /// The number is needed because rip-relative addresses are relative to the next instruction.
   private static func immediate(_ opcode: UInt8, _ selector: UInt8, _ isShort: Bool) -> UInt64 {
