@@ -57,7 +57,7 @@ extension Shield {
     /// Called once when a drain begins: the server must stop accepting connections, and start its orderly shutdown.
     ///
     /// A thread of the shield makes the call. The closure must not wait for the requests in flight, because the shield
-    /// cannot answer further requests until the closure returns. It may create a task.
+    /// cannot answer further requests until the closure returns. The closure may create a task.
     public var onDrain: (@Sendable () -> Void)?
 
     /// The memory contents that a report keeps of the crashing thread's stack and of the memory to which the registers

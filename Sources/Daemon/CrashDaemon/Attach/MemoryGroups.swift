@@ -47,7 +47,7 @@ struct MemoryGroups {
     var killed: [Killed] = []
   }
 
-  /// The time after a counted OOM kill.
+  /// The time within which the victim of a counted OOM kill ends.
   ///
   /// A process that still runs after this time was not the victim.
   ///

@@ -24,7 +24,7 @@ actor SpoolTaker {
   /// These files are skipped, because another reading would fail again. The files are read again after the store has
   /// failed and recovered.
   private var failedFiles: [String: SpoolDirectory.FileIdentity] = [:]
-  /// Names of files that crashd could not open because it lacked a resource, such as a free descriptor.
+  /// The names of the files that crashd could not open because it lacked a resource, such as a free descriptor.
   ///
   /// The set ensures that this failure is logged only once for each file.
   private var toldFiles: Set<String> = []

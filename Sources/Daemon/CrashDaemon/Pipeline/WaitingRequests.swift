@@ -46,11 +46,12 @@ extension RingContents.Requests {
     }
   }
 
-  /// A dictionary has its own header, and memory for at most three pairs for each pair that it contains.
+  /// The bytes of a dictionary's header, and the bytes to count for each pair: a dictionary has memory for at most
+  /// three pairs per pair that it contains.
   private static let (dictionaryBytes, tagBytes) = (96, 3 * MemoryLayout<(String, String)>.stride)
 
   /// Returns an upper bound of the memory that a string takes outside of its value.
   ///
-  /// A string of more than 15 bytes is stored there, with a header and a size that is rounded up.
+  /// A string of more than 15 bytes is stored outside of the value, with a header and a size that is rounded up.
   private static func bytes(of text: String) -> Int { text.utf8.count <= 15 ? 0 : text.utf8.count + 64 }
 }

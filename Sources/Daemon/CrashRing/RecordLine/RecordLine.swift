@@ -47,7 +47,7 @@ public struct RecordLine: Sendable, Equatable {
     let checksumBytes = MemoryLayout<UInt32>.size
     let contents = payload.dropLast(checksumBytes)
     let crc = unsafe contents.withUnsafeBytes { bytes in
-      // The buffer has `bytes.count` bytes. It is not empty, because the length of the payload was checked.
+      // The buffer has `bytes.count` bytes. The buffer is not empty, because the length of the payload was checked.
       unsafe bytes.baseAddress.map { unsafe cs_ring_crc32c(0, $0, bytes.count) } ?? 0
     }
     guard Self.number(payload.suffix(checksumBytes)) == UInt64(crc) else { throw .checksum }

@@ -17,8 +17,8 @@ public struct RecordScanner: Sendable {
   private static let mark = Array(RecordLine.mark.utf8)
   /// The number of the mark's characters that still match after a mismatch.
   ///
-  /// The index is the number of characters that matched before the mismatch, minus 1. This is the failure function of
-  /// Knuth, Morris and Pratt.
+  /// The index is the number of characters that matched before the mismatch, minus 1. The array is the failure function
+  /// of Knuth, Morris and Pratt.
   private static let matchedAfterMismatch: [Int] = mark.indices.map { index in
     let matched = mark.prefix(index + 1)
     return (0...index).last { matched.prefix($0) == matched.suffix($0) } ?? 0

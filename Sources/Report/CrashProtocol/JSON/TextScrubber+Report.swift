@@ -53,7 +53,7 @@ extension TextScrubber {
   /// Scrubs a request.
   ///
   /// The program chooses the operation, the ID, and the keys and values of the tags. Trace and span IDs are not
-  /// scrubbed. They consist of hexadecimal digits, and other systems find the request by them.
+  /// scrubbed, because they consist of hexadecimal digits, and other systems find the request by them.
   private func scrub(request: [String: JSONValue]) -> [String: JSONValue] {
     var scrubbed = scrub(request)
     for key in ["operation", "id"] {

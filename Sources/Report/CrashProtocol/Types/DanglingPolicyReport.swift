@@ -131,7 +131,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   public var releasedClasses: [String]
   /// Whether all classes that the program itself defines are protected.
   ///
-  /// This is the case if the program's crashes named no class.
+  /// All these classes are protected if the program's crashes named no class.
   public var includesOwnClasses: Bool
   /// The number of attached processes.
   public var processes: Int

@@ -59,7 +59,7 @@ extension CrashReport {
       /// Creates a value from any string.
       public init(rawValue: String) { self.rawValue = rawValue }
 
-      /// The process ends after the requests in flight.
+      /// After a trap, the process ends as soon as the requests in flight have finished.
       public static let drain = Self("drain")
       /// The process contains traps until its budget is used up, and drains at the next trap.
       public static let contain = Self("contain")
@@ -74,7 +74,7 @@ extension CrashReport {
 
       /// The trap was contained, and the process continues.
       public static let contain = Self("contain")
-      /// The process ends after the requests in flight.
+      /// The process ends as soon as the other requests in flight have finished.
       public static let drain = Self("drain")
       /// The process ends at once.
       public static let die = Self("die")
@@ -93,7 +93,7 @@ extension CrashReport {
       public static let deadline = Self("deadline")
       /// No request made progress.
       public static let stall = Self("stall")
-      /// Another crash ended the drain, or a trap that the process had no thread left to contain.
+      /// The drain ended at another crash, or at a trap for which the process had no thread left.
       public static let secondCrash = Self("secondCrash")
       /// The program called `exit()`.
       public static let exit = Self("exit")

@@ -341,7 +341,6 @@ extension CrashReport {
     }
 
     /// The class of the object; if it is unknown, the class that the code expects.
-    ///
     public var objectClass: String? { className ?? expectedClass }
 
     /// A readable class: `shop.Session`, or `Session, as the code expects`.

@@ -27,8 +27,8 @@ extension Shield {
     /// A trap ends its request, and the process continues until `budget` traps have happened. The next trap then drains
     /// the process.
     ///
-    /// `budget` is 1 to 200. It also limits the traps that `Shield.isolated` contains; in the other modes this limit is
-    /// 16. Each trap keeps one thread with its stack and objects until the process ends.
+    /// `budget` is 1 to 200. The budget also limits the traps that `Shield.isolated` contains; this limit is 16 in the
+    /// other modes. Each trap keeps one thread with its stack and objects until the process ends.
     ///
     /// Swift tasks run on threads of the shield, one for each processor, instead of the threads of Dispatch. The main
     /// actor and custom executors keep their threads. `docs/measurements/containment.md` has the cost.
@@ -77,8 +77,8 @@ extension Shield.Containment {
 
   /// Returns the mode that `CRASHSHIELD_CONTAINMENT` sets, or else this mode.
   ///
-  /// An invalid variable switches containment off. It does not prevent the start, because an operator who mistypes a
-  /// mode must not lose the crash reports.
+  /// An invalid variable switches containment off. The variable does not prevent the start, because an operator who
+  /// mistypes a mode must not lose the crash reports.
   ///
   /// - Throws: `badArgument` if the program's own budget or durations are out of range.
   func effective() throws(Shield.StartError) -> Choice {

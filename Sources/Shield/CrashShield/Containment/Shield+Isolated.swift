@@ -9,8 +9,8 @@ public enum ShieldFault: Error, Sendable, Equatable {
   case leaked
   /// The requested value does not exist: it is out of range, has another type, or is unavailable in this state.
   case refused(String)
-  /// Isolated work or a contained request trapped. Its thread never ends, and the objects and locks of the work are
-  /// never released.
+  /// Isolated work or a contained request trapped. The trapped thread never ends, and the objects and locks of the work
+  /// are never released.
   case trapped
   /// The process ends after a trap, and the contained request had not finished when the drain ended.
   case ended

@@ -75,7 +75,7 @@ extension Shield {
     public struct Stack: Sendable, Hashable {
       /// The kernel's thread id; nil if it is unknown.
       public var thread: Int?
-      /// At most 16 addresses, including those of the runtime; empty if the stack is unknown.
+      /// At most 16 addresses, including addresses of the runtime; empty if the stack is unknown.
       ///
       /// Some functions appear as their start address plus 1: functions without a frame, suspended async functions, and
       /// functions that ended with a tail call.

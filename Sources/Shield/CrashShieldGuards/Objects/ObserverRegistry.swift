@@ -15,7 +15,7 @@ internal import Synchronization
 public final class ObserverRegistry<Subject>: Sendable {
   private struct Entry: Sendable {
     weak let observer: (any AnyObject & Sendable)?
-    /// Returns false if the observer was deallocated.
+    /// Calls the observer's function; returns false if the observer was deallocated.
     let call: @Sendable (any Sendable) -> Bool
   }
 

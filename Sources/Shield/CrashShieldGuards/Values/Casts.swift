@@ -46,8 +46,8 @@ extension Shield {
   /// for a null.
   ///
   /// Replaces `as!`, which ends the process in this case. The function also converts between strings and numbers or
-  /// booleans if the conversion is lossless. It converts "42" to 42, 42 to "42" and "true" to true, but neither " 42"
-  /// to 42 nor "3.5" to an integer. Each conversion is recorded as well.
+  /// booleans if the conversion is lossless. The function converts "42" to 42, 42 to "42" and "true" to true, but
+  /// neither " 42" to 42 nor "3.5" to an integer. Each conversion is recorded as well.
   @inlinable
   public static func cast<Target>(
     _ value: Any?, to target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line

@@ -124,7 +124,8 @@ struct ProcessFacts {
 
   /// Checks whether Swift's own backtracer is on.
   ///
-  /// The backtracer runs for seconds. During this time, the crashed process does not end and does not serve requests.
+  /// After a crash, the backtracer runs for seconds. During this time, the crashed process does not end and does not
+  /// serve requests.
   private func backtracer() -> Finding? {
     guard
       let value = variable("SWIFT_BACKTRACE"),

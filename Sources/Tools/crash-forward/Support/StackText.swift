@@ -35,6 +35,5 @@ extension CrashReport {
 
 extension CrashReport.Frame {
   /// The name of the function; if the name is unknown, the linkage name; if both are unknown, `??`.
-  ///
   var name: String { function.isEmpty ? (mangled.isEmpty ? "??" : mangled) : function }
 }

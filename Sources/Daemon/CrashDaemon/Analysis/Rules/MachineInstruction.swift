@@ -56,7 +56,8 @@ struct MachineInstruction: Sendable, Equatable {
     if let targetRegister { return .register(targetRegister) }
     switch kind {
     case .ret: return operands.first.map(Target.memory)
-    // Return nil for a call with a fixed target. Its only memory operand is the stack slot of the return address.
+    // Return nil for a call with a fixed target, because the only memory operand of such a call is the stack slot of
+    // the return address.
     case .call: return operands.count > 1 ? operands.first.map(Target.memory) : nil
     case .jump: return operands.first.map(Target.memory)
     case .other: return nil

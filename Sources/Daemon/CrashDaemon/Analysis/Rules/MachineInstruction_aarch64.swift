@@ -3,7 +3,7 @@ import CrashReport
 /// Decodes the memory accesses of AArch64 instructions.
 ///
 /// The decoder accepts any bytes, and returns an instruction, or nil if there are fewer than four bytes or the
-/// instruction is undefined. The encodings are those of the Arm Architecture Reference Manual, section C4.1. If an
+/// instruction is undefined. The encodings are from the Arm Architecture Reference Manual, section C4.1. If an
 /// instruction has an access that the decoder does not describe (SVE, SME, memory copies), the result has no operand.
 struct InstructionDecoder_aarch64 {
   private let word: UInt32
