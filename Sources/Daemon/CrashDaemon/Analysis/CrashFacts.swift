@@ -156,8 +156,8 @@ struct CrashFacts: Sendable {
   }
   /// Whether the processor faulted when it fetched an instruction from the faulting address.
   ///
-  /// Old processors do not set bit 4 of the error code. Therefore, it is sufficient that the faulting address equals
-  /// pc, unless the access is a write: code can write to its own address.
+  /// Old processors do not set bit 4 of the error code. Therefore, the result is also true if the faulting address
+  /// equals pc. A write is excluded, because code can write to its own address.
   var isFetch: Bool {
     let isMarked =
       switch record.architecture {

@@ -86,8 +86,8 @@ final class ProcessReadings: Sendable {
         ? SmallFile.text(at: "/proc/\(peer.pid)/cmdline", limitBytes: CommandLine.readLimitBytes) : nil
       let mounts = needsContainer ? SmallFile.text(at: "/proc/\(peer.pid)/mountinfo", limitBytes: Self.mountBytes) : nil
       guard cd_process_exists(pidfd.number) else { return }
-      // The privacy rules were checked when the settings were read. If they are invalid nevertheless, drop the command
-      // line, because it may contain secrets.
+      // The privacy rules were checked when the settings were read. If the rules are invalid nevertheless, drop the
+      // command line, because the command line may contain secrets.
       let text = (try? TextScrubber(privacy)).flatMap { scrubber in
         bytes.flatMap { CommandLine.text($0, scrubbedBy: scrubber) }
       }

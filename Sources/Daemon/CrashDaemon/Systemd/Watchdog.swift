@@ -11,7 +11,8 @@ import Synchronization
 /// The watchdog sends a notification only after each loop of crashd has completed an iteration since the previous
 /// notification.
 ///
-/// The watchdog runs on a dedicated thread and does not wait for any loop. Therefore, it can log which loop hangs.
+/// The watchdog runs on a dedicated thread and does not wait for any loop. Therefore, the watchdog can log which loop
+/// hangs.
 final class Watchdog: Service {
   /// A loop that the watchdog checks.
   struct Loop: Sendable {

@@ -12,7 +12,7 @@ extension ReportStore {
   /// Copies all tables with data except the tables of reports.
   ///
   /// Of each table, all rows that can be read are copied. Incidents keep their numbers only if cursors stay valid.
-  /// Otherwise, they get new numbers, as new incidents do.
+  /// Otherwise, the incidents get new numbers, as new incidents do.
   func takeOverTables(from old: DatabaseQueue, keepsNumbers: Bool) {
     let tables = [
       "group_states", "group_past", "incidents", "evicted_incidents", "dangling_services", "dangling_events",

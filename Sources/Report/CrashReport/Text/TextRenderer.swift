@@ -164,7 +164,7 @@ func counted(_ count: Int, _ noun: String, _ plural: String? = nil) -> String {
 extension String {
   /// Truncates the string to `width` characters.
   ///
-  /// If it was truncated, the last character is `…`.
+  /// The last character of a truncated string is `…`.
   package func truncated(to width: Int) -> String {
     count <= width ? self : prefix(max(0, width - 1)) + "…"
   }

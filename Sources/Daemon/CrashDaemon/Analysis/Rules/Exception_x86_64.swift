@@ -17,7 +17,7 @@ struct Exception_x86_64: Sendable {
   /// Returns the signal that the kernel raises for the exception.
   /// - Parameters:
   ///   - pc: The address of the instruction that raised the exception.
-  ///   - expected: The signal that was delivered. If it is SIGABRT, the function accepts any exception.
+  ///   - expected: The signal that was delivered. For SIGABRT, the function accepts any exception.
   /// - Returns: The signal; nil if the exception raises no signal, or a signal other than the delivered one.
   func signal(pc: UInt64, expecting expected: Int32) -> (signal: Int32, code: Int32, address: UInt64)? {
     let told: (signal: Int32, code: Int32, address: UInt64)? =
