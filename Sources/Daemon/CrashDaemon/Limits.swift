@@ -31,7 +31,7 @@ public struct Limits: Sendable, Equatable {
   public var emptyWakes = 100
   /// How long crashd remembers that it requested the symbols of a list of images.
   ///
-  /// During this time, it does not request them again.
+  /// During this time, crashd does not request the symbols again.
   public var recentImages_ms = 1_000
   /// The interval at which crashd reads a process's counters of protected classes.
   ///

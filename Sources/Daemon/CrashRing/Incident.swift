@@ -62,7 +62,8 @@ public struct Incident: Sendable, Equatable {
   public var word: UInt32
   /// For an object, the number of retains minus the number of releases after the object's last release.
   ///
-  /// For guard pages, the offset of the access from the start of the object. For a contained request, its number.
+  /// For guard pages, the offset of the access from the start of the object. For a contained request, the number of the
+  /// request.
   public var amount: Int64
   /// The quarantine's record of the object; nil if the object had already left the quarantine.
   public var record: Record?

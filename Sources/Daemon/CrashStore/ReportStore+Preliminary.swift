@@ -54,8 +54,8 @@ extension ReportStore {
       guard case .noSuchReport = error, !possible.isEmpty else { throw error }
       missing = error
     }
-    // Check the unstored reports after the first look-up. If one of them was stored in the meantime, the second look-up
-    // finds it in the store.
+    // Check the unstored reports after the first look-up. If an unstored report was stored in the meantime, the second
+    // look-up finds it in the store.
     let others = try unstored(possible)
     if others.count < possible.count {
       do throws(StoreError) {

@@ -120,7 +120,7 @@ extension FirstFault {
         (first.code, first.address, first.faultAddress) = (1, null, null)
         if architecture == .x86_64 { first.errorCode = instruction.isStore ? 6 : 4 }
       } else if let bad = addresses.first(where: { !architecture.isCanonical($0) }) {
-        // On AArch64, the processor reports the address of this fault. On x86-64, it does not.
+        // On AArch64, the processor reports the address of this fault, but on x86-64 the processor does not.
         (first.code, first.address) = architecture == .x86_64 ? (128, 0) : (1, architecture.untagged(bad))
       } else {
         return false

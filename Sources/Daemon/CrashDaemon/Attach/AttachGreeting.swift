@@ -71,8 +71,8 @@ struct Surroundings: Sendable {
       startTime: stat?.startTime, pidfdInode: pidfdInode, image: ProcessImage.of(pid: pid, pidfd),
       isRestricted: ProcessOwner.isRestricted(owner, stat, user: peer.uid),
       context: groups.map { ProcessContext(machine: MachineFacts.here, cgroups: $0) } ?? unknown)
-    // Check after all reads that the process still exists. If it does, the pid belonged to this process during all
-    // reads.
+    // Check after all reads that the process still exists. If the process exists, the pid belonged to this process
+    // during all reads.
     return cd_process_exists(pidfd.number) ? found : Surroundings(pidfdInode: pidfdInode, context: unknown)
   }
 }

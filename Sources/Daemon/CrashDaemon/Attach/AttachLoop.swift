@@ -122,8 +122,8 @@ struct AttachLoop {
   /// Runs the loop until a command stops it.
   mutating func run(commands: () -> [AttachServer.Command]) throws(SystemError) {
     takeKept()
-    // List the files that were already in the spool before crashd started. Accept connections before; the comment of
-    // `spooled` explains the order.
+    // First accept the waiting connections, and then list the files that were already in the spool before crashd
+    // started. The comment of `spooled` explains the order.
     takeWaiting()
     configuration.events.yield(.spooled(nil))
     // Wake the loop once, because commands may have arrived before the loop began.

@@ -159,7 +159,8 @@ private final class ForwardAnswers: ChannelInboundHandler {
   private let end: AsyncStream<[UInt8]>.Continuation
 
   /// - Parameters:
-  ///   - answers: The stream of the answers; nil if no task reads answers. If it is nil, the channel carries raw bytes.
+  ///   - answers: The stream of the answers; nil if no task reads answers. Without this stream, the channel carries raw
+  ///     bytes.
   ///   - end: The stream that the handler finishes when the connection ends.
   init(_ answers: AsyncStream<[UInt8]>.Continuation?, end: AsyncStream<[UInt8]>.Continuation) {
     (self.answers, self.end) = (answers, end)

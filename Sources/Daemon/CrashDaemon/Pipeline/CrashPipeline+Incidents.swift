@@ -15,8 +15,8 @@ extension CrashPipeline {
           group.addTask { await self.readIncidents(of: ring, first: number) }
         } else {
           // Do not begin a new reading. Either a reading of this ring is already queued, or the account has reached its
-          // limit, and `readUnannounced` stores the incidents. `readUnannounced` also stores them if the queued reading
-          // fails. Clear the flag, so that the process can announce later incidents.
+          // limit, and `readUnannounced` stores the incidents. `readUnannounced` also stores the incidents if the
+          // queued reading fails. Clear the flag, so that the process can announce later incidents.
           process.hasNewIncidents.store(false, ordering: .sequentiallyConsistent)
         }
       }

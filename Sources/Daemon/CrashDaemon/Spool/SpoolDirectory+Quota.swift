@@ -9,7 +9,7 @@ extension SpoolDirectory {
   struct Tidying {
     /// Files that the in-process library never creates.
     ///
-    /// crashd recognizes them by their names, or because they are not regular files.
+    /// crashd recognizes such files by their names, or because they are not regular files.
     var foreign: [(name: String, owner: UInt32)] = []
     /// The number of rings that were removed because of the quota, by account.
     var excess: [UInt32: Int] = [:]

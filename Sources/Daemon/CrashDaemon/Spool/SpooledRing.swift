@@ -4,7 +4,7 @@ import CrashStore
 
 /// The result of comparing a ring in the spool with its stored report.
 ///
-/// A process may both announce its crash and leave its ring in the spool. If crashd was killed, it may have stored this
+/// A process may both announce its crash and leave its ring in the spool. A crashd that was killed may have stored this
 /// ring, or an earlier state of the ring, without removing the file.
 enum SpooledRing: Sendable {
   /// The store has all contents of the ring.

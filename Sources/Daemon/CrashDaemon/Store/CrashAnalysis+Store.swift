@@ -55,7 +55,8 @@ extension CrashAnalysis {
   /// The stored context is preferred, because a later reading has less information about the time of the crash. For
   /// example, the process and its memory may no longer exist after a restart of crashd.
   private func storedContext(of facts: ProcessFacts) -> ProcessContext? {
-    // Ignore an error here. If it persists, it occurs again when the report is stored, and is reported at that time.
+    // Ignore an error here. An error that persists occurs again when the report is stored, and is reported at that
+    // time.
     guard let old = try? store.report(idPrefix: facts.identity.ringID).report else { return nil }
     return old.process.uid == Int(facts.peer.uid) ? ProcessContext(old) : nil
   }

@@ -188,7 +188,7 @@ final class StoreOutage: Sendable {
 
   /// Whether systemd may drop the ring of an ended process now.
   ///
-  /// If it may not, systemd drops the ring when the report is stored.
+  /// Otherwise, systemd drops the ring when the report is stored.
   /// - Returns: True if no held report needs the ring.
   func mayForget(_ keptName: String) -> Bool {
     state.withLock { state in

@@ -4,8 +4,8 @@ import LinuxSystem
 
 /// The directory of symbol caches and unwind tables.
 ///
-/// The total size of its files is limited. Files that may be used for all users are in the directory itself. Files that
-/// may be used for only one user are in a subdirectory for this user.
+/// The total size of the directory's files is limited. Files that may be used for all users are in the directory
+/// itself. Files that may be used for only one user are in a subdirectory for this user.
 struct CacheDirectory {
   let path: String
 

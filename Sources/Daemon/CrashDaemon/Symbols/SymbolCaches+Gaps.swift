@@ -76,7 +76,7 @@ extension SymbolCaches {
 
   /// Publishes the reports for which no other request to a server is pending.
   ///
-  /// crashd requests each library of a program separately. If it published a report after each request, subscribers
+  /// crashd requests each library of a program separately. If crashd published a report after each request, subscribers
   /// would receive too many events.
   func tellFetched(_ name: CacheName) {
     if isPending(name) { return }

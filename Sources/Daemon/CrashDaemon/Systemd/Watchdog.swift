@@ -123,8 +123,8 @@ struct LoopPulses {
   func loops(attach server: AttachServer, events: AsyncStream<PipelineEvent>.Continuation) -> [Watchdog.Loop] {
     var loops = [
       Watchdog.Loop(heartbeat: attach) { server.nudge() },
-      // Like all services, the pipeline runs in Swift's thread pool. Therefore, its heartbeat also detects that the
-      // whole pool is blocked.
+      // Like all services, the pipeline runs in Swift's thread pool. Therefore, the pipeline's heartbeat also detects
+      // that the whole pool is blocked.
       Watchdog.Loop(heartbeat: pipeline) { events.yield(.asked) },
       Watchdog.Loop(heartbeat: store) {},
     ]

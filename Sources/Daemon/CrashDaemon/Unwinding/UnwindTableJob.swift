@@ -17,7 +17,7 @@ struct UnwindTableJob: Sendable {
 
   /// Runs the child process, and waits until the child has ended.
   ///
-  /// If this method returns, the file is at `output`. If the method throws, it leaves no file behind.
+  /// If this method returns, the file is at `output`. If the method throws an error, there is no file.
   func run() throws {
     let partial = "\(output).\(getpid()).\(UInt32.random(in: .min ... .max)).partial"
     // open reads the mode, because O_CREAT is set. The mode is the only variadic argument.

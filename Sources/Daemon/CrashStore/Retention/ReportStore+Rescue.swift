@@ -58,7 +58,7 @@ extension ReportStore {
     public var reason: String
     /// Whether the new database continues the event numbers of the database that was set aside.
     ///
-    /// If it does, cursors and subscribers stay valid.
+    /// If the new database continues the numbers, cursors and subscribers stay valid.
     public var keepsCursors: Bool
   }
 

@@ -133,8 +133,8 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
 
   private mutating func take(loads new: [String: Double]) {
     loads = new.filter { $0.value.amount > 0 }
-    // If several builds appear in the same input, their order in time is unknown. Use the order of their names in this
-    // case.
+    // If several builds appear in the same input, their order in time is unknown. In this case, use the order of the
+    // builds' names.
     for build in loads.keys.sorted() where !builds.contains(build) {
       builds.append(build)
       comparison = BuildComparison()

@@ -38,7 +38,7 @@ extension Shield {
   /// Whether the process drains: after a trap, it finishes the requests in flight, and then ends.
   ///
   /// If true, a server should close each connection after its response (`Connection: close`). This property may be read
-  /// from any thread. Reading it takes a nanosecond.
+  /// from any thread, which takes a nanosecond.
   public static var isDraining: Bool { cs_shim_containment_is_draining() }
 
   /// The program's `Configuration.onDrain`, which the C code calls at the beginning of a drain.

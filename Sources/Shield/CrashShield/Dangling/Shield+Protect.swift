@@ -44,9 +44,9 @@ extension Shield {
 
   /// Ends the protection of a class.
   ///
-  /// The objects of the class leave the quarantine. Under `absorb`, their deinits run now. May be called from any
-  /// thread. After this call, crashd does not protect the class automatically, but an operator's override keeps the
-  /// class protected.
+  /// The objects of the class leave the quarantine. Under `absorb`, the deinits of these objects run now. May be called
+  /// from any thread. After this call, crashd does not protect the class automatically, but an operator's override
+  /// keeps the class protected.
   ///
   /// - Returns: False if the class was not protected.
   @discardableResult
