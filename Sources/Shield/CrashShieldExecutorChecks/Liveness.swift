@@ -47,10 +47,10 @@ enum Liveness {
   }
 }
 
-/// An actor whose executor is never the current one.
+/// An actor whose executor is never the current executor.
 actor Elsewhere {}
 
-/// An actor with a custom executor that reports that it is not the current one.
+/// An actor with a custom executor that reports that it is not the current executor.
 actor ElsewhereForCertain {
   private nonisolated let executor = Nowhere()
 

@@ -99,7 +99,7 @@ extension ShieldedMembers: Sendable where Value: Sendable {}
 extension ShieldedField: Sendable where Value: Sendable {}
 
 // The `init(from:)` that the compiler generates calls these functions for its members. Where this module is imported,
-// they take precedence over the container's own functions, which throw for a missing member.
+// these functions take precedence over the container's own functions, which throw for a missing member.
 extension KeyedDecodingContainer {
   /// Decodes the elements; there are no elements if the member is missing or null.
   public func decode<Element>(

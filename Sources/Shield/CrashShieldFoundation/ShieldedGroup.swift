@@ -70,7 +70,7 @@ public final class ShieldedGroup: Sendable {
   }
 }
 
-/// A semaphore that may be deallocated while its value is below the initial one.
+/// A semaphore that may be deallocated while its value is below the initial value.
 ///
 /// Replaces `DispatchSemaphore`, which ends the process in this case. This class records the fault as `source`. Under
 /// `off` and `observe`, the guard behaves like `DispatchSemaphore`. May be used from any thread.

@@ -227,8 +227,8 @@ struct CrashFacts: Sendable {
 
   /// The demangled exception type.
   ///
-  /// The recorded type name alone is not a complete symbol. With the prefix `_ZTS`, it is the symbol of the type_info
-  /// name, which can be demangled.
+  /// The recorded type name alone is not a complete symbol. With the prefix `_ZTS`, the recorded name is the symbol of
+  /// the type_info name, which can be demangled.
   var exceptionType: String {
     guard Self.isShort(record.exceptionType) else { return CleanText.line(record.exceptionType) }
     let name = Demangler.full("_ZTS" + record.exceptionType)

@@ -33,8 +33,8 @@ struct FirstFault: Sendable {
     else { return nil }
     var found = first
     (found.senderPid, found.senderUid) = (0, 0)
-    // Remove the code bytes, because they are those at the call of `raise`. The record does not contain the code bytes
-    // at the first fault.
+    // Remove the code bytes, because they come from the call of `raise`. The record does not contain the code bytes at
+    // the first fault.
     found.instruction = []
     found.frames.removeFirst(number)
     found.frameHead = max(0, record.frameHead - number)

@@ -4,8 +4,8 @@ import CrashSymbols
 /// Groups crashes by their kind and by the simplified names of their three topmost in-app functions.
 ///
 /// The key of a group does not contain lines, addresses, build IDs or reasons. Therefore, the same crash has the same
-/// key in debug builds, release builds and later builds of a program; `make grouping` measures this. A stripped program
-/// has no function names, so its key contains build IDs and offsets.
+/// key in debug builds, release builds and later builds of a program; `make grouping` measures how often the keys are
+/// equal. A stripped program has no function names, so its key contains build IDs and offsets.
 ///
 /// Each crash has two more keys. The coarse key is used for truncated stacks. The coarse key contains only the kind and
 /// the topmost name. The exact key contains build IDs and offsets. Therefore, only crashes of the same build have the

@@ -24,7 +24,7 @@ enum AttachGreeting {
     let ring: RingSource
     do {
       ring = try RingSource(memory: memory)
-      // The ring is a sealed memfd. Therefore, closing its descriptor cannot block.
+      // The ring is a sealed memfd. Therefore, closing the ring's descriptor cannot block.
       memory.closeAtOnce()
     } catch {
       throw AttachRefusal(error)

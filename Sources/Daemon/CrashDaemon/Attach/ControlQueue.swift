@@ -63,8 +63,8 @@ struct ControlQueue {
   mutating func send(to socket: AttachSocket) {
     while unanswered.count < Self.window, let message = waiting.first {
       let bytes = ControlPlan.message(message.kind, number: message.number, payload: message.payload)
-      // If `send` fails, the socket's buffer is full. The process frees space when it reads a message. When its answer
-      // arrives, crashd sends the next messages.
+      // If `send` fails, the socket's buffer is full. The process frees space when it reads a message. When the
+      // process's answer arrives, crashd sends the next messages.
       guard socket.send(bytes) else { return }
       waiting.removeFirst()
       unanswered[message.number] = message

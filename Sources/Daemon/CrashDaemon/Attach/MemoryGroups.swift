@@ -108,8 +108,8 @@ struct MemoryGroups {
   /// Whether the baseline of a process in the group may still increase, because crashd has not found the process
   /// running since the last OOM kill.
   ///
-  /// The result is false after `attention_ns`. A victim that waits for a disk may exit later than this, and crashd must
-  /// not read the counter often until then.
+  /// The result is false after `attention_ns`. A victim that waits for a disk may exit later, and crashd must not read
+  /// the counter often until then.
   func mayMove(_ path: String, at now_ns: UInt64) -> Bool {
     guard let group = groups[path], now_ns < group.time_ns + Self.attention_ns else { return false }
     return group.members.contains { number in
@@ -131,7 +131,8 @@ struct MemoryGroups {
     groups[member.group] = group
   }
 
-  /// Handles the end of a process, and attributes an OOM kill to the process if the counter allows this.
+  /// Handles the end of a process, and attributes an OOM kill to the process if the group's counter has an increase
+  /// that no other process explains.
   /// - Parameters:
   ///   - number: The number of the process's connection. The caller must have called `hangUp` for the same number.
   ///   - wasKilled: Whether the process ended by SIGKILL.

@@ -78,7 +78,7 @@ extension SymbolCaches {
       waiters[hasty.number]?.names.remove(hasty.name)
       wake(hasty.number)
     case .failure(let error):
-      // If the file itself cannot be used, the job that builds the complete cache reports this.
+      // If the file itself cannot be used, the job that builds the complete cache reports the failure.
       configuration.logger.debug("no partial symbol cache of build \(hasty.name.buildID): \(error)")
     }
     startHastyJobs()

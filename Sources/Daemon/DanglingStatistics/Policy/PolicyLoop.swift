@@ -164,7 +164,7 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
     return []
   }
 
-  /// Raises the level if the rules allow this; otherwise, returns an event that is only advice.
+  /// Raises the level if the rules allow an automatic rise; otherwise, returns an event that is only advice.
   ///
   /// In both cases, the detectors start again without observations.
   private mutating func alarm(_ reason: PolicyEvent.Reason, at time_s: Double) -> [PolicyEvent] {

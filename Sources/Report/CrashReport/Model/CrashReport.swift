@@ -310,7 +310,7 @@ extension CrashReport {
     public var className: String?
     /// The class, without its module, that the code expects the freed object to have or to inherit from.
     ///
-    /// The actual class of the object may be a different one. Nil if there is no evidence, or if `className` is set.
+    /// The actual class of the object may be different. Nil if there is no evidence, or if `className` is set.
     public var expectedClass: String?
     /// The field that was probably accessed through a null pointer.
     ///

@@ -31,7 +31,7 @@ enum IsolatedThread {
   }
 
   #if os(Linux)
-    /// Runs the work on a new thread, and calls `ended` from a second thread, which waits for the first one.
+    /// Runs the work on a new thread, and calls `ended` from a second thread, which waits for the first thread.
     ///
     /// The second thread is necessary, because the signal handler can wake a thread, but cannot resume a task.
     static func start(

@@ -31,7 +31,7 @@ enum Executors: Sendable {
     unavailable == nil && isCurrent(actor) == false
   }
 
-  /// Whether the actor's executor is the current one; nil if the answer is unknown.
+  /// Whether the actor's executor is the current executor; nil if the answer is unknown.
   private static func isCurrent(_ actor: any Actor) -> Bool? {
     let words = words(actor)
     if isKnown(words) { return true }
@@ -54,7 +54,7 @@ enum Executors: Sendable {
     unsafe unsafeBitCast(actor.unownedExecutor, to: (UInt, UInt).self)
   }
 
-  /// Whether the runtime reports this executor as the current one.
+  /// Whether the runtime reports this executor as the current executor.
   fileprivate static func isKnown(_ words: (UInt, UInt)) -> Bool { cs_guard_is_current_executor(words.0, words.1) }
 }
 

@@ -4,7 +4,7 @@ internal import Synchronization
 /// A registry of observers of an object's properties; replaces key-value observing, which does not exist on Linux.
 ///
 /// Adding an observer twice for a property, or removing an observer that was not added, changes nothing and is recorded
-/// as `observation`. The registry does not retain observers, and removes deallocated ones. The registry calls the
+/// as `observation`. The registry does not retain observers, and removes deallocated observers. The registry calls the
 /// observers' functions without holding a lock, and these functions may add and remove observers. Under `off` and
 /// `observe`, an observer that was added twice is called twice. May be used from any thread.
 ///
