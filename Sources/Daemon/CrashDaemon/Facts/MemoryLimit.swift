@@ -10,7 +10,7 @@ struct MemoryLimit: Sendable, Equatable {
   private static let secondVersion = ("memory.max", "memory.current")
   /// The maximum depth of a control group in the hierarchy.
   ///
-  /// Deeper groups are ignored, because crashd reads a file for each level. These groups are rare.
+  /// Deeper groups are ignored, because crashd reads a file for each level. Such deep groups are rare.
   private static let depthLimit = 16
   /// The smallest value that is treated as "no limit", because cgroup version 1 prints a very large number if there is
   /// no limit.

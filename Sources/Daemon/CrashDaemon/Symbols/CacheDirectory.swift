@@ -22,8 +22,8 @@ struct CacheDirectory {
   /// Sets the access time of a file to the current time, because the file system may not record reads.
   static func touch(_ path: String) {
     let times = [timespec(tv_sec: 0, tv_nsec: Int(now)), timespec(tv_sec: 0, tv_nsec: Int(keep))]
-    // utimensat reads the two timespec values of `times`. Ignore an error. The only effect of an error is that `prune`
-    // may remove the file earlier than other files.
+    // utimensat reads the two timespec values of `times`. Ignore an error, because its only effect is that `prune` may
+    // remove the file earlier than other files.
     _ = unsafe utimensat(AT_FDCWD, path, times, 0)
   }
 

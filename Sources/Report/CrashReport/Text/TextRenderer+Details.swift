@@ -112,7 +112,7 @@ extension TextRenderer {
     return lines
   }
 
-  /// Returns a time.
+  /// Formats a time for a line of the report.
   ///
   /// The date is omitted if the time is on the day of the crash.
   private func shortTime(_ time: String, in report: CrashReport) -> String {

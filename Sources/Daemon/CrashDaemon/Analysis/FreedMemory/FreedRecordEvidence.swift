@@ -18,7 +18,7 @@ struct FreedRecord: Sendable {
     return "memory that was a \(incident.subject) until \(IncidentBuilder.duration(age_ns)) before"
   }
 
-  /// The object for the report.
+  /// The object as the report shows it; nil if the incident has no quarantine record.
   var object: CrashReport.GuardedObject? {
     incident.record.map { record in
       CrashReport.GuardedObject(

@@ -32,7 +32,7 @@ struct PageEvidence: Sendable {
     return " by thread \(tid)" + (own.map { " in \(FunctionName.short($0.function))" } ?? "")
   }
 
-  /// The object for the report.
+  /// The object on the guard page, as the report shows it.
   var object: CrashReport.GuardedObject? {
     incident.record.map { record in
       CrashReport.GuardedObject(
