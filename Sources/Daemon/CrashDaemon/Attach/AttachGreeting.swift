@@ -46,7 +46,7 @@ struct Surroundings: Sendable {
   var startTime: UInt64?
   var pidfdInode: UInt64?
   var image: ProcessImage?
-  /// Whether the kernel would refuse to give the user that connected a core dump of the process.
+  /// Whether the kernel would refuse a core dump of the process to the user that connected.
   var isRestricted = false
   var context = ProcessContext()
 

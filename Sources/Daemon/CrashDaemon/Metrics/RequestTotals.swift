@@ -119,7 +119,8 @@ struct RequestTotals: Sendable {
 
   /// Begins to count the requests of a process.
   ///
-  /// - Returns: The process, for the call of `end`; nil if there are too many users, so that it is not counted.
+  /// - Returns: The process, for the call of `end`; nil if there are too many users, so that the process is not
+  ///   counted.
   mutating func attach(
     _ key: Key, of account: UInt32, before: RingContents.RequestCounts, containedBefore: UInt32 = 0
   ) -> Member? {

@@ -1,7 +1,7 @@
 import CrashSymbols
 
-// Rebuilds a cache without line numbers if a debug file was installed after the cache had been built. crashd checks
-// this when a process attaches or crashes, and when it analyzes a report again.
+// Rebuilds a cache without line numbers if a debug file was installed after the cache had been built. crashd looks for
+// such a debug file when a process attaches or crashes, and when crashd analyzes a report again.
 extension SymbolCaches {
   /// The minimum time between two searches for debug files in the directory of an image.
   private static let besideAgain_ns: UInt64 = 10_000_000_000

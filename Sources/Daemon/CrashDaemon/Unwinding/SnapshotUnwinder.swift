@@ -67,7 +67,7 @@ actor SnapshotUnwinder {
 
   /// Whether another cross-check may begin for a user.
   ///
-  /// If no cross-check may begin, the cross-check is counted as skipped.
+  /// If the result is false, this function counts the cross-check as skipped.
   nonisolated func isOpen(for user: UInt32) -> Bool {
     if configuration.program == nil || admissions.hasRoom(for: user) { return true }
     skipped.add(1, ordering: .relaxed)

@@ -54,7 +54,7 @@ struct StackComparison {
       meeting = Self.meeting(walked, snapshot.frames, from: common)
       let isWhole = meeting != nil || (!hasGap && snapshot.frames.count >= walked.count)
       let hasGuessed = [.framePointer, .scan].contains(walked[common].trust)
-      // If the handler used tables at the first different frame and libunwind had none, libunwind only guessed its
+      // If the handler used tables at the first different frame and libunwind had none, libunwind only guessed the
       // frame. A guessed frame is not evidence against the handler's frame.
       let isGuess = walked[common].trust == .cfi && rest.first?.found != .cfi
       agreement = isGuess ? .shorter : .different

@@ -27,8 +27,8 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var diagnosis: Diagnosis
   /// The crashed threads, followed by the threads that did not crash.
   ///
-  /// The first thread is the one whose signal ended the process. If no signal of a thread ended the process, the first
-  /// thread is the thread that crashed first. The other crashed threads follow in the order of their crashes.
+  /// The first thread is the thread whose signal ended the process. If no signal of a thread ended the process, the
+  /// first thread is the thread that crashed first. The other crashed threads follow in the order of their crashes.
   public var threads: [CrashedThread]
   /// The images that were loaded, sorted by address.
   public var images: [Image]

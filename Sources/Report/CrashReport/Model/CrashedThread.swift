@@ -31,7 +31,7 @@ extension CrashReport {
     public var silence: Silence?
     /// The Swift task that the thread was running.
     ///
-    /// Nil if it was running no task, or if the runtime does not provide the task.
+    /// Nil if the thread was running no task, or if the runtime does not provide the task.
     public var task: Task?
     /// The request in which the thread crashed.
     ///
