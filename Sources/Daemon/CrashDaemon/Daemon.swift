@@ -173,8 +173,9 @@ public final class Daemon: Sendable {
       }
       let readiness = Readiness(notifier: notifier)
       // The services stop in the reverse order of the list `services`. Therefore, the status line stops first, before
-      // crashd notifies systemd of the stop. After it, the attach server stops, the pipeline stores the remaining
-      // records, and the store keeper stores held reports. Last, crashd delivers the new reports to subscribers.
+      // crashd notifies systemd of the stop. After the status line, the attach server stops, the pipeline stores the
+      // remaining records, and the store keeper stores held reports. Last, crashd delivers the new reports to
+      // subscribers.
       let services: [any Service] = [
         metrics, scrapes, forwarding, varlink, keeper, pipeline, attach, readiness, status,
       ]

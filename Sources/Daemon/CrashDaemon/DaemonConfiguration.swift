@@ -46,7 +46,7 @@ public struct DaemonConfiguration: Sendable {
   /// The maximum number of directories with images and debug files.
   public static let symbolDirectoryLimit = 8
 
-  /// Makes a configuration.
+  /// Creates a configuration from its parts.
   public init(
     directories: Directories, analysePath: String? = nil, fetchPath: String? = nil, debuginfodURLs: [String] = [],
     environment: [String: String] = [:],

@@ -15,7 +15,7 @@ public struct Directories: Sendable, Equatable {
     self.state = state
   }
 
-  /// The directories that systemd passes to the service.
+  /// Returns the directories that systemd passes to the service.
   ///
   /// If systemd passes no directories, crashd uses the system's directories if the user is root, and the user's XDG
   /// directories otherwise.
@@ -95,9 +95,9 @@ public struct Directories: Sendable, Equatable {
 /// The kernel releases the lock when the process ends, even by SIGKILL.
 ///
 /// If crashd is killed while it starts a child process, the child has a copy of the descriptor until the child calls
-/// `execve`. This copy keeps the lock. Therefore, the next crashd tries to take the lock until a time-out. It polls the
-/// lock, because the kernel sends no event when the lock is released. If the lock is still held after the time-out,
-/// another crashd is running, and the next crashd does not start.
+/// `execve`. This copy keeps the lock. Therefore, the next crashd tries to take the lock until a time-out. The next
+/// crashd polls the lock, because the kernel sends no event when the lock is released. If the lock is still held after
+/// the time-out, another crashd is running, and the next crashd does not start.
 final class DirectoryLock: Sendable {
   private let descriptor: Descriptor
   private static let pause_us: useconds_t = 10_000

@@ -2,32 +2,36 @@
 ///
 /// A limit without a unit in its name is a maximum number.
 public struct Limits: Sendable, Equatable {
-  /// Attached processes of all users.
+  /// The maximum number of attached processes of all users.
   public var processes = 4096
-  /// Attached processes of one user who is not root.
+  /// The maximum number of attached processes of one user who is not root.
   public var processesPerUser = 1024
-  /// Processes of one user who is not root that may attach in a minute, even if they all attach at once.
+  /// The maximum number of processes of one user who is not root that may attach in a minute, even if they all attach
+  /// at once.
   public var attachesPerMinute = 1_200
-  /// Ended processes whose exit status is unknown, because their parents have not called wait for them yet.
+  /// The maximum number of ended processes whose exit status is unknown, because their parents have not called wait for
+  /// them yet.
   public var endings = 1024
-  /// Ended processes of one user who is not root whose exit status is unknown.
+  /// The maximum number of ended processes of one user who is not root whose exit status is unknown.
   public var endingsPerUser = 256
-  /// Rings of all users: of attached processes, of ended processes, and of processes that are being analyzed.
+  /// The maximum number of rings of all users: of attached processes, of ended processes, and of processes that are
+  /// being analyzed.
   public var rings = 6_144
-  /// Rings of one user who is not root: twice `processesPerUser`, for the attached and for the ended processes.
+  /// The maximum number of rings of one user who is not root: twice `processesPerUser`, for the attached and for the
+  /// ended processes.
   public var ringsPerUser = 2_048
-  /// Connections of all users that have not sent a hello (the first message of a process) yet.
+  /// The maximum number of connections of all users that have not sent a hello (the first message of a process) yet.
   public var greetings = 1024
-  /// Connections of one user that have not sent a hello yet.
+  /// The maximum number of connections of one user that have not sent a hello yet.
   public var greetingsPerUser = 64
   /// The time-out for a new connection to send its hello.
   public var greeting_ms = 5_000
-  /// Wake-ups (messages that announce a record) without a new record, after which crashd ignores all later wake-ups of
-  /// the same process.
+  /// The maximum number of wake-ups (messages that announce a record) without a new record, after which crashd ignores
+  /// all later wake-ups of the same process.
   public var emptyWakes = 100
   /// How long crashd remembers that it requested the symbols of a list of images.
   ///
-  /// During this time, it does not request them again.
+  /// During this time, crashd does not request the symbols again.
   public var recentImages_ms = 1_000
   /// The interval at which crashd reads a process's counters of protected classes.
   ///
@@ -37,24 +41,25 @@ public struct Limits: Sendable, Equatable {
   public var incidentPause_ms = 250
   /// The maximum delay of announced incidents after their user has exceeded its share of crashd's time.
   public var incidentWait_ms = 30_000
-  /// Rings of one user whose announced incidents wait to be read; announcements from further rings are ignored.
+  /// The maximum number of rings of one user whose announced incidents wait to be read; announcements from further
+  /// rings are ignored.
   public var incidentWaitsPerUser = 256
-  /// Ended processes that crashd remembers for calls of `AwaitProcess`.
+  /// The maximum number of ended processes that crashd remembers for calls of `AwaitProcess`.
   public var endedProcesses = 1024
 
   /// How long a command that changes a policy waits until the affected processes have applied the change.
   public var control_ms = 2_000
-  /// How long crashd delays the message to a new process about its program's last crash, while the report of an earlier
-  /// process is not stored yet.
+  /// How long crashd delays the message about the last crash of a program to a new process of this program, while the
+  /// report of an earlier process is not stored yet.
   public var lastCrash_ms = 30_000
-  /// Programs of all users for which crashd stores use-after-free statistics.
+  /// The maximum number of programs of all users for which crashd stores use-after-free statistics.
   public var danglingServices = 1_024
-  /// Programs of one user who is not root for which crashd stores use-after-free statistics.
+  /// The maximum number of programs of one user who is not root for which crashd stores use-after-free statistics.
   public var danglingServicesPerUser = 64
 
-  /// Rings that crashd reads, symbolicates and stores concurrently.
+  /// The maximum number of rings that crashd reads, symbolicates and stores concurrently.
   public var looks = 6
-  /// Rings of one user that crashd reads concurrently.
+  /// The maximum number of rings of one user that crashd reads concurrently.
   public var looksPerUser = 5
   /// The time that crashd may spend on the rings of one user in a burst.
   ///
@@ -66,114 +71,121 @@ public struct Limits: Sendable, Equatable {
   /// The maximum time that is charged for one ring, because the measured time may include waiting for symbols.
   public var lookCharge_ms = 100
 
-  /// Reports that crashd holds in memory while the store does not accept them.
+  /// The maximum number of reports that crashd holds in memory while the store does not accept reports.
   public var heldReports = 512
-  /// Bytes of the reports that crashd holds in memory while the store does not accept them.
+  /// The maximum number of bytes of all reports that crashd holds in memory while the store does not accept reports.
   public var heldBytes = 48 << 20
 
-  /// Spool files that one scan of the spool processes.
+  /// The maximum number of spool files that one scan of the spool processes.
   public var spoolFiles = 4096
-  /// Spool files of one user who is not root: the same number as `ringsPerUser`.
+  /// The maximum number of spool files of one user who is not root: the same number as `ringsPerUser`.
   public var spoolFilesPerUser = 2_048
-  /// Bytes of the spool files of one user who is not root; the limit is never more than a quarter of the file system.
+  /// The maximum number of bytes of the spool files of one user who is not root; the limit is never more than a quarter
+  /// of the file system.
   public var spoolBytesPerUser = 256 << 20
 
-  /// Threads that access files in file systems that a user chose; these accesses may block.
+  /// The maximum number of threads that access files in file systems that a user chose; these accesses may block.
   public var foreignThreads = 32
-  /// Threads of one user that access files in file systems that the user chose.
+  /// The maximum number of threads of one user that access files in file systems that the user chose.
   public var foreignThreadsPerUser = 4
-  /// Jobs of one user that wait for a thread of `foreignThreads`; if more jobs wait, crashd refuses the user's
-  /// processes.
+  /// The maximum number of jobs of one user that wait for a thread of `foreignThreads`; if more jobs wait, crashd
+  /// refuses the user's processes.
   public var foreignWorkPerUser = 1_024
-  /// Jobs of root or of crashd's own user that wait for a thread of `foreignThreads`.
+  /// The maximum number of jobs of root or of crashd's own user that wait for a thread of `foreignThreads`.
   public var trustedForeignWork = 4_096
 
-  /// Image descriptors that are open for waiting symbol jobs.
+  /// The maximum number of image descriptors that are open for waiting symbol jobs.
   public var heldDescriptors = 2048
-  /// Waiting symbol jobs of one user.
+  /// The maximum number of waiting symbol jobs of one user.
   public var symbolJobsPerUser = 1024
-  /// Symbol jobs of all users that run concurrently.
+  /// The maximum number of symbol jobs of all users that run concurrently.
   ///
   /// Each limit of concurrent jobs includes permits that are reserved for root and for crashd's own user; see
   /// `places(_:for:)`.
   public var symbolJobs = 4
-  /// Concurrent symbol jobs of one user; fewer than `symbolJobs`, because slow images must not block other users.
+  /// The maximum number of concurrent symbol jobs of one user; fewer than `symbolJobs`, because slow images must not
+  /// block other users.
   public var symbolJobsAtOncePerUser = 2
-  /// Hasty symbol jobs of all users that run concurrently; a hasty job covers only the frames of one crash.
+  /// The maximum number of hasty symbol jobs of all users that run concurrently; a hasty job covers only the frames of
+  /// one crash.
   public var hastySymbolJobs = 4
-  /// Concurrent hasty symbol jobs of one user.
+  /// The maximum number of concurrent hasty symbol jobs of one user.
   public var hastySymbolJobsPerUser = 2
   /// The time-out of a hasty symbol job.
   public var hastySymbolJob_ms = 5_000
-  /// Addresses of one hasty symbol job; the number is limited because crashd passes the addresses on the command line.
+  /// The maximum number of addresses of one hasty symbol job; the number is limited because crashd passes the addresses
+  /// on the command line.
   public var hastyAddresses = 4_096
   /// The time-out of one symbol job.
   public var symbolJob_ms = 60_000
   /// The time-out for a file system to open an image; after the time-out, the image is treated as missing.
   public var imageLook_ms = 20_000
-  /// How long a crash waits for the symbols that its frames need.
+  /// How long the analysis of a crash waits for the symbols of the crash's frames.
   public var symbolWait_ms = 20_000
-  /// Bytes of the symbol names that crashd checks for one report; also the bytes of the names whose checks it caches.
+  /// The maximum number of bytes of the symbol names that crashd checks for one report; also the maximum number of
+  /// bytes of the names whose check results it caches.
   public var judgedNamesBytes = 4 << 20
   /// The time-out for checking the symbol names of one report.
   public var judgeNames_ms = 5_000
-  /// Faults whose variables are described concurrently; above the limit, a fault is reported without its variables.
+  /// The maximum number of faults whose variables are described concurrently; above the limit, a fault is reported
+  /// without its variables.
   public var scopes = 4
-  /// Faults of one user whose variables are described concurrently.
+  /// The maximum number of faults of one user whose variables are described concurrently.
   public var scopesPerUser = 2
   /// The time-out for describing the variables of one fault.
   public var scope_ms = 5_000
-  /// Preliminary reports, which crashd lists for crashes that wait for their symbols.
+  /// The maximum number of preliminary reports, which crashd lists for crashes that wait for their symbols.
   public var preliminaryReports = 32
-  /// Preliminary reports of one user.
+  /// The maximum number of preliminary reports of one user.
   public var preliminaryReportsPerUser = 8
-  /// Frames of one preliminary report.
+  /// The maximum number of frames of one preliminary report.
   public var preliminaryFrames = 4_096
-  /// Bytes of the requests in flight that crashd keeps for crashes that wait for their symbols; above the limit, crashd
-  /// reads the requests after the wait.
+  /// The maximum number of bytes of the requests in flight that crashd keeps for crashes that wait for their symbols;
+  /// above the limit, crashd reads the requests after the wait.
   public var waitingRequestBytes = 64 << 20
   /// The part of `waitingRequestBytes` that the crashes of one user may take.
   public var waitingRequestBytesPerUser = 8 << 20
-  /// Stored reports for whose late symbols crashd waits, in order to rebuild the reports.
+  /// The maximum number of stored reports for whose late symbols crashd waits, in order to rebuild the reports.
   public var lateReports = 256
-  /// Symbol caches that are kept open.
+  /// The maximum number of symbol caches that are kept open.
   public var openCaches = 512
-  /// Bytes on disk of the symbol caches of each user; also the bytes of the symbol caches that all users share.
+  /// The maximum number of bytes on disk of the symbol caches of each user; the same limit applies to the symbol caches
+  /// that all users share.
   public var cacheDirectoryBytes = 4 << 30
-  /// Bytes on disk of all symbol caches together.
+  /// The maximum number of bytes on disk of all symbol caches together.
   public var cacheBytes = 8 << 30
 
   /// The time-out for one server to send the debug information of one build.
   public var fetch_ms = 120_000
   /// The time that `crash-fetch` may take to resolve the servers' addresses, in addition to `fetch_ms` for each server.
   public var fetchStart_ms = 30_000
-  /// Bytes of the debug information of one build, as a server sends it.
+  /// The maximum number of bytes of the debug information of one build, as a server sends it.
   ///
   /// For example, a server sends 68 MB for a program of 146 MB.
   public var fetchBytes = 1 << 30
-  /// Builds whose debug information waits to be requested; above the limit, a build is requested when its next process
-  /// attaches.
+  /// The maximum number of builds whose debug information waits to be requested; above the limit, a build is requested
+  /// when its next process attaches.
   public var waitingFetches = 1_024
-  /// Builds for which crashd remembers when it last requested their debug information.
+  /// The maximum number of builds for which crashd remembers when it last requested their debug information.
   public var rememberedFetches = 8_192
   /// The time after which crashd may request the debug information of the same build again.
   public var fetchAgain_ms = 3_600_000
 
-  /// Images of one user that wait for the extraction of their unwind tables.
+  /// The maximum number of images of one user that wait for the extraction of their unwind tables.
   public var unwindTablesPerUser = 1024
-  /// Images whose unwind tables are extracted concurrently.
+  /// The maximum number of images whose unwind tables are extracted concurrently.
   public var unwindTableJobs = 3
-  /// Extractions of unwind tables that run concurrently for one user.
+  /// The maximum number of extractions of unwind tables that run concurrently for one user.
   public var unwindTableJobsPerUser = 1
   /// The time-out for the extraction of the unwind tables of one image.
   public var unwindTables_ms = 10_000
   /// How long an unwind cross-check waits for the unwind tables that it needs.
   public var unwindTablesWait_ms = 5_000
-  /// Concurrent unwind cross-checks.
+  /// The maximum number of concurrent unwind cross-checks.
   public var unwinds = 3
-  /// Waiting unwind cross-checks; further cross-checks are dropped.
+  /// The maximum number of waiting unwind cross-checks; further cross-checks are dropped.
   public var waitingUnwinds = 256
-  /// Unwind cross-checks of one user that run or wait.
+  /// The maximum number of unwind cross-checks of one user that run or wait.
   public var unwindsPerUser = 32
   /// The pause after which an unwind cross-check starts; during the pause, no ring may wait to be read.
   public var unwindQuiet_ms = 20
@@ -182,35 +194,40 @@ public struct Limits: Sendable, Equatable {
   public var unwindPatience_ms = 5_000
   /// The time-out of the unwind cross-check of one report.
   public var unwind_ms = 10_000
-  /// Files with unwind tables that one cross-check opens: one file for each image that a ring can contain.
+  /// The maximum number of files with unwind tables that one cross-check opens: one file for each image that a ring can
+  /// contain.
   public var imagesOfOneRing = 512
-  /// Bytes of the input of one unwind cross-check.
+  /// The maximum number of bytes of the input of one unwind cross-check.
   public var unwindRequestBytes = 64 << 20
 
-  /// Varlink connections of all users.
+  /// The maximum number of Varlink connections of all users.
   public var connections = 512
-  /// Varlink connections of one user who is not root.
+  /// The maximum number of Varlink connections of one user who is not root.
   public var connectionsPerUser = 64
-  /// Bytes of one Varlink call; valid calls are shorter than this limit, and parsing longer calls would waste time.
+  /// The maximum number of bytes of one Varlink call; valid calls are shorter than this limit, and parsing longer calls
+  /// would waste time.
   public var messageBytes = 16 << 10
   /// The time-out for a client to read one reply; after the time-out, crashd disconnects the client.
   public var write_ms = 10_000
   /// The time-out for a collector to accept one event; also the time-out to acknowledge the oldest event that was sent.
   public var collector_ms = 10_000
-  /// Reports in one reply of `List`.
+  /// The maximum number of reports in one reply of `List`.
   public var listReports = 1_000
-  /// Events that crashd reads from the store at once for a subscriber.
+  /// The maximum number of events that crashd reads from the store at once for a subscriber.
   public var eventBatch = 16
-  /// Bytes of the events that crashd reads at once for a subscriber; a single event may be larger than this limit.
+  /// The maximum number of bytes of the events that crashd reads at once for a subscriber; a single event may be larger
+  /// than this limit.
   public var eventBatchBytes = 4 << 20
-  /// Subscribers of one user who is not root for which crashd holds events in memory; the user's other subscribers
-  /// wait.
+  /// The maximum number of subscribers of one user who is not root for which crashd holds events in memory; the user's
+  /// other subscribers wait.
   public var eventPagesPerUser = 4
 
-  /// Users whose losses and refusals are counted; also the kinds of log lines whose rate is limited.
+  /// The maximum number of users whose losses and refusals are counted; also the maximum number of kinds of log lines
+  /// whose rate is limited.
   public var rememberedRefusals = 1_024
 
-  /// Descriptors for other purposes: the store, the listening sockets and the pipes of child processes.
+  /// The maximum number of descriptors for other purposes: the store, the listening sockets and the pipes of child
+  /// processes.
   public var otherDescriptors = 128
 
   /// The CPU time that crashd spends on the calls of one user in a burst, before further calls wait.
@@ -228,10 +245,10 @@ public struct Limits: Sendable, Equatable {
   /// Decides which uids are treated as one user.
   var accounts = UserAccounts.system
 
-  /// The default limits.
+  /// Creates limits with the default values.
   public init() {}
 
-  /// The number of permits that a user may take, if there are `all` permits in total.
+  /// Returns the number of permits that a user may take, if there are `all` permits in total.
   ///
   /// One sixteenth of the permits, but at least one permit, is reserved for root and crashd's own user. If there is
   /// only one permit, it is not reserved.
@@ -239,8 +256,8 @@ public struct Limits: Sendable, Equatable {
     UserAccounts.isTrusted(uid) ? all : Self.placesOfOthers(all)
   }
 
-  /// The number of permits that users other than root and crashd's own user may take, if there are `all` permits in
-  /// total.
+  /// Returns the number of permits that users other than root and crashd's own user may take, if there are `all`
+  /// permits in total.
   static func placesOfOthers(_ all: Int) -> Int { all < 2 ? all : all - max(1, all / 16) }
 
   /// Whether a user may take one more permit, if there are `all` permits in total.
@@ -251,7 +268,7 @@ public struct Limits: Sendable, Equatable {
     return taken.count < places(all, for: uid) && taken.count { $0 == account } < most
   }
 
-  /// The account that the limits of a uid apply to; see `UserAccounts`.
+  /// Returns the account that the limits of a uid apply to; see `UserAccounts`.
   func account(of uid: UInt32) -> UInt32 { accounts.account(of: uid) }
 
   /// The maximum number of descriptors that crashd needs with these limits.

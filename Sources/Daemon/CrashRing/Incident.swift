@@ -20,9 +20,9 @@ public struct Incident: Sendable, Equatable {
   public enum Mode: Sendable, Equatable {
     /// The library prevented the effect of the incident, and the program continued.
     case absorb
-    /// The program read zeros.
+    /// The library had set the fields of the object to zero, so the program read zeros.
     case zero
-    /// The program read poison values, which are never valid pointers.
+    /// The library had filled the fields of the object with poison values, which are never valid pointers.
     case diagnose
     /// The incident was only recorded.
     case observe
@@ -62,7 +62,8 @@ public struct Incident: Sendable, Equatable {
   public var word: UInt32
   /// For an object, the number of retains minus the number of releases after the object's last release.
   ///
-  /// For guard pages, the offset of the access from the start of the object. For a contained request, its number.
+  /// For guard pages, the offset of the access from the start of the object. For a contained request, the number of the
+  /// request.
   public var amount: Int64
   /// The quarantine's record of the object; nil if the object had already left the quarantine.
   public var record: Record?
@@ -164,13 +165,13 @@ public struct ProtectedClass: Sendable, Equatable {
 
   /// The numbers of deallocated objects that did not enter the quarantine, by reason.
   public struct Skipped: Sendable, Equatable {
-    /// The memory budget of the quarantine was used up.
+    /// The number of objects for which the memory budget of the quarantine had no room.
     public var budget: UInt64
-    /// The quarantine could not allocate a slot without waiting too long.
+    /// The number of objects for which the quarantine could not allocate a slot without waiting too long.
     public var busy: UInt64
-    /// The object had an unowned reference, or was allocated on the stack.
+    /// The number of objects that had an unowned reference, or were allocated on the stack.
     public var unowned: UInt64
-    /// The deinit of the object had not ended yet, because it ran on an actor.
+    /// The number of objects whose deinit had not ended yet, because it ran on an actor.
     public var isolated: UInt64
   }
 }

@@ -6,7 +6,7 @@ internal import CrashReport
 /// Fields are read by key path, so that cs_ring.h remains the only definition of the layout.
 ///
 /// The process may change the ring at any time, even between a check and a use. Therefore, the reader makes no checks
-/// in shared memory. It copies the struct first, then checks the copy, and then uses the copy.
+/// in shared memory. The reader copies the struct first, then checks the copy, and then uses the copy.
 struct PrivateCopy<Layout> {
   /// The bytes of the struct.
   ///

@@ -64,7 +64,7 @@ struct RawRecord {
       abortMessage: trimmed(record.text(\.abort_message, count: record[\.abort_bytes])),
       exceptionType: CleanText.line(record.text(\.exception, count: record[\.exception_bytes])),
       frames: frames, frameHead: Int(clamping: record[\.frame_head]),
-      // The frames of async callers are not counted, because these callers are not on the stack.
+      // Do not count the frames of async callers, because these callers are not on the stack.
       frameTotal: max(Int(clamping: record[\.frame_total]), frames.count { !$0.isAsync }),
       unwindStop: record[\.unwind_stop], stackStart: record[\.stack_start], stack: stack,
       isLate: record[\.flags] & CS_RING_RECORD_LATE != 0,

@@ -19,9 +19,9 @@ extension RingContents {
   public struct Drain: Sendable, Equatable {
     /// What ended the drain; nil if it is under way.
     public var end: CrashReport.Containment.End?
-    /// The number of requests that ended during the drain, without those of threads that parked.
+    /// The number of requests that ended during the drain, except requests whose thread was stopped by a trap.
     public var finished: UInt32 = 0
-    /// The number of requests that had not ended when the drain ended, or whose thread waited for a parked thread.
+    /// The number of requests that had not ended when the drain ended, or whose thread waited for a stopped thread.
     public var lost: UInt32 = 0
     /// The time at which the drain began, in nanoseconds since 1970.
     public var begin_ns: UInt64

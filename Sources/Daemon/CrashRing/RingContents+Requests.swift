@@ -29,13 +29,13 @@ extension RingContents {
 
   /// The numbers of requests since the process started.
   public struct RequestCounts: Sendable, Equatable {
-    /// The requests that began.
+    /// The number of requests that began.
     public var begun: UInt64 = 0
-    /// The requests that ended without an error.
+    /// The number of requests that ended without an error.
     public var finished: UInt64 = 0
-    /// The requests that ended by an error, by a trap, or at the end of a drain.
+    /// The number of requests that ended by an error, by a trap, or at the end of a drain.
     public var failed: UInt64 = 0
-    /// The requests that found no free entry in the table.
+    /// The number of requests that found no free entry in the table.
     public var overflow: UInt64 = 0
     /// Whether the crash handler of this process cannot find the request of a task.
     public var isLookupRefused = false
@@ -45,7 +45,7 @@ extension RingContents {
 
     /// Whether the process registered no request.
     public var isEmpty: Bool { begun == 0 && overflow == 0 }
-    /// The requests that have begun and not ended.
+    /// The number of requests that have begun and not ended.
     public var unended: UInt64 { begun.subtractingOrZero(finished).subtractingOrZero(failed) }
   }
 }

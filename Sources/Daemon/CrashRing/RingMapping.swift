@@ -185,7 +185,7 @@ public final class RingMapping: Sendable {
   ///
   /// The contents of the ring remain. Until the next read, the pages do not count as crashd's resident memory.
   ///
-  /// Other threads may read the ring at the same time. Their next access maps the accessed page again.
+  /// Other threads may read the ring at the same time. The next access of such a thread maps the accessed page again.
   private func letGo() {
     if isShared && keepers.load(ordering: .relaxed) == 0 { memory.letGo() }
   }
@@ -201,7 +201,7 @@ public final class RingMapping: Sendable {
     guard missing.isEmpty else { throw RingError.unsealed(missing: missing.map(\.name)) }
   }
 
-  /// Returns the size of the file, which is that of a known version.
+  /// Returns the size of the file, which is the size of a ring of a known version.
   private static func size(of descriptor: Int32) throws(RingError) -> Int {
     let found = Int(try status(of: descriptor).st_size)
     guard RingVersion.allCases.contains(where: { $0.bytes == found }) else {

@@ -3,10 +3,11 @@ internal import CShimRing
 /// A version of the ring that crashd reads.
 ///
 /// Fields that exist in both versions have the same offsets. Only the current version has the table of requests, which
-/// is the last part of the ring. Only its breadcrumbs have the number of a request, as their last field.
+/// is the last part of the ring. Only breadcrumbs of the current version have the number of a request, as their last
+/// field.
 public enum RingVersion: CaseIterable, Sendable {
   case current
-  /// The ring of a library that registers no requests.
+  /// The version before the table of requests, which libraries use that register no requests.
   case earlier
 
   /// Returns nil if crashd does not read this version.

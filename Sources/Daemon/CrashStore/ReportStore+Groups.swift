@@ -49,7 +49,7 @@ extension ReportStore {
         if order != .last || states != nil {
           return try Self.groups(wanted, GroupSelection(order: order, states: states), offset, limit, in: database)
         }
-        // The method uses stored sums if the filter permits this. Otherwise, it reads all rows. Rows of existing
+        // The method uses stored sums if the filter permits sums, and otherwise reads all rows. Rows of existing
         // reports and rows of removed reports are in two tables. Each table has an index in the requested order.
         // Therefore, each of the most recent groups is also among the most recent groups of at least one of the tables.
         let sql =

@@ -21,7 +21,7 @@ extension ReportStore {
     if let after, after.isUnstored { throw .invalidCursor(after.description) }
     if let before, before.isUnstored, before.epoch != epoch { throw .invalidCursor(before.description) }
     let possible = isOldestFirst ? [] : preliminary.filter { filter.includes($0, visibility: visibility) }
-    // Unstored reports have higher event numbers than all stored reports.
+    // Put unstored reports first, because they have higher event numbers than all stored reports.
     let shown = try unstored(possible).map { (cursor: StoreCursor.unstored($0, in: epoch), report: $0) }
       .filter { entry in before.map { entry.cursor < $0 } ?? true }
       .sorted { ($0.cursor, $0.report.id) > ($1.cursor, $1.report.id) }
@@ -54,8 +54,8 @@ extension ReportStore {
       guard case .noSuchReport = error, !possible.isEmpty else { throw error }
       missing = error
     }
-    // Check the unstored reports after the first look-up. If one of them was stored in the meantime, the second look-up
-    // finds it in the store.
+    // Check the unstored reports after the first look-up. If an unstored report was stored in the meantime, the second
+    // look-up finds it in the store.
     let others = try unstored(possible)
     if others.count < possible.count {
       do throws(StoreError) {

@@ -34,7 +34,7 @@ extension ReportStore {
         // other report.
         let row = try newest(" AND time <= '\(Self.now)'") ?? newest("")
         guard let row else { throw StoreError.noSuchReport(id: prefix) }
-        // In a damaged database, a column may contain a value of any type.
+        // Throw an error for a damaged row, whose columns may contain values of any type.
         guard let event = try? EventRow(row: row) else {
           throw StoreError.unreadable(id: String.fromDatabaseValue(row["id"]) ?? "")
         }

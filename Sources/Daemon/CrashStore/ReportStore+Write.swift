@@ -23,8 +23,8 @@ extension ReportStore {
   /// A replaced report gets a new cursor and is a new event, so that subscribers receive it again. The store does not
   /// change in two cases: the report differs from the stored report only in its timing, or the report was removed
   /// earlier. The report of a restricted process (with more privileges than its user) stays restricted, because
-  /// otherwise the user of the process could read it. This also holds if the new report does not state that the process
-  /// is restricted.
+  /// otherwise the user of the process could read it. The report also stays restricted if the new report does not state
+  /// that the process is restricted.
   /// - Parameters:
   ///   - report: The report to store.
   ///   - raw: The raw record: a copy of the ring that the process wrote.

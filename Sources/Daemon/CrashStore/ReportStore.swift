@@ -53,7 +53,7 @@ public final class ReportStore: Sendable {
 
   /// Whether the database is open.
   ///
-  /// While it is not open, every call fails with `unavailable`, until `openAgain` succeeds.
+  /// While the database is not open, every call fails with `unavailable`, until `openAgain` succeeds.
   public var isOpen: Bool { if case .open = state.withLock({ $0 }) { true } else { false } }
 
   /// The reason why the database is not open; nil if it is open.
@@ -185,7 +185,7 @@ public final class ReportStore: Sendable {
   /// SQLite uses only if necessary.
   private static func giveRoom(to pool: DatabasePool) throws {
     try pool.writeWithoutTransaction { database in
-      // SQLite interprets a negative value as a size in KiB.
+      // Pass a negative value, because SQLite interprets it as a size in KiB.
       try database.execute(sql: "PRAGMA cache_size = -\(writerCacheKiB)")
       _ = try Int.fetchOne(database, sql: "PRAGMA wal_autocheckpoint = \(logPages)")
     }
@@ -230,8 +230,8 @@ extension ReportStore {
   /// SQLite creates its log files with the mode of the database file.
   static func makePrivately(_ path: String) {
     let number = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    // If the call fails, the file already exists or cannot be created. If it cannot be created, SQLite reports the
-    // error later.
+    // If the call fails, the file already exists or cannot be created. If the file cannot be created, SQLite reports
+    // the error later.
     if number >= 0 { Glibc.close(number) }
   }
 

@@ -24,7 +24,7 @@ public enum Demangler: Sendable {
   /// The compiler splits an async function into several parts. For all parts, the result is the name of the function.
   public static func simplified(_ mangled: String) -> String {
     if isCxx(mangled) { return full(mangled) }
-    // All parts of top-level code with `await` have the same name, which is not mangled.
+    // Remove only the suffix from the name of top-level code with `await`, because this name is not mangled.
     if mangled.hasPrefix("async_Main") { return stem(of: mangled) }
     guard isSwift(mangled) else { return mangled }
     let stem = stem(of: mangled)
@@ -160,7 +160,8 @@ extension Demangler {
   private static func leadingModule(of stem: String) -> String? {
     let rest = stem.dropFirst(stem.hasPrefix("_T0") ? 3 : 2)
     let digits = rest.prefix { $0.isASCII && $0.isNumber }
-    // A leading 0 means that the identifier is composed of words that occurred earlier in the mangled name.
+    // Return nil for a leading 0, which means that the identifier is composed of words that occurred earlier in the
+    // mangled name.
     guard let count = Int(digits), !digits.hasPrefix("0"), count <= rest.count - digits.count else { return nil }
     return String(rest.dropFirst(digits.count).prefix(count))
   }

@@ -16,7 +16,7 @@ public struct ScopeDescription: Sendable, Equatable {
     public var offset: UInt64
     /// Whether the sum of the register's value and the offset is the address of the variable.
     ///
-    /// If it is not, the sum is the value of the variable itself.
+    /// If the value is false, the sum is the value of the variable itself.
     public var isMemory: Bool
     /// The index in ``ScopeDescription/types`` of the type to which the variable points.
     ///

@@ -6,6 +6,8 @@
 enum SwiftNameKind {
   /// The words for functions that only forward to another function, in the form that `SimplifiedUIDemangleOptions`
   /// prints.
+  ///
+  /// The comment behind an element names the kinds of demangler nodes for which these words are printed.
   private static let thunks = [
     "partial apply for ",  // PartialApplyForwarder, PartialApplyObjCForwarder
     "thunk for ",  // ReabstractionThunk, …Helper, …HelperWithSelf, …HelperWithGlobalActor

@@ -13,7 +13,7 @@ enum SwiftNameModule {
       return text(entity.dropFirst(extensionStart.count).prefix { $0 != UInt8(ascii: ")") })
     }
     guard let dot = entity.firstIndex(of: UInt8(ascii: ".")) else { return isBare ? text(entity) : nil }
-    // Other words may precede the module, for example `static` in `static shop.Cart.total()`.
+    // Skip other words before the module, for example `static` in `static shop.Cart.total()`.
     let start = entity[..<dot].lastIndex { !isIdentifier($0) }.map { $0 + 1 } ?? entity.startIndex
     return text(entity[start..<dot])
   }

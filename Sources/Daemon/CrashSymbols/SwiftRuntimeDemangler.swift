@@ -10,8 +10,8 @@ private func swift_demangle(
 
 // A function of the Swift runtime that the runtime's module `Runtime` uses. The parameters are name, length, buffer and
 // buffer size. The caller must free the result. The function is linked and not found with dlsym, because a program with
-// a static standard library does not export it. If a new Swift version removes the function, the build fails, which
-// shows the problem.
+// a static standard library does not export the function. If a new Swift version removes the function, the build fails,
+// which shows the problem.
 @_silgen_name("_swift_backtrace_demangle")
 private func swift_backtrace_demangle(
   _ name: UnsafePointer<CChar>?, _ length: Int, _ buffer: UnsafeMutablePointer<CChar>?,

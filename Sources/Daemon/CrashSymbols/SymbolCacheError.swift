@@ -21,8 +21,8 @@ public enum SymbolCacheError: Error, Sendable, Equatable, CustomStringConvertibl
   public var description: String {
     switch self {
     case .unreadable(let path, let errno):
-      // strerror accepts every number. It returns a string that the C library owns, and Swift copies this string
-      // immediately.
+      // strerror accepts every number. The function returns a string that the C library owns, and Swift copies this
+      // string immediately.
       "cannot read symbol cache '\(path)': \(unsafe String(cString: strerror(errno)))"
     case .notACache(let path): "'\(path)' is not a symbol cache"
     case .otherVersion(let path, let version):

@@ -115,13 +115,13 @@ struct SymbolCacheFlags: OptionSet {
   var rawValue: UInt32
   /// The cache was built from DWARF.
   ///
-  /// Therefore, it contains lines and inlined functions in addition to function names.
+  /// Therefore, the cache contains lines and inlined functions in addition to function names.
   static let debugInformation = SymbolCacheFlags(rawValue: 1)
   /// A part of the DWARF could not be read, so some code has no lines.
   static let incomplete = SymbolCacheFlags(rawValue: 2)
   /// The cache was built for one crash.
   ///
-  /// Therefore, it contains only the requested addresses and some code around them.
+  /// Therefore, the cache contains only the requested addresses and some code around them.
   static let partial = SymbolCacheFlags(rawValue: 4)
 }
 

@@ -100,15 +100,15 @@ extension SymbolCache {
   func locationIndex(at linkAddress: UInt64) -> UInt32? {
     guard linkAddress >= sections.base, let offset = UInt32(exactly: linkAddress - sections.base) else { return nil }
     let page = (offset >> SymbolCacheFormat.pageBits) &- sections.firstPage
-    // If the address is below the first page, the preceding subtraction wraps around. The result is then a page number
-    // that is too large, and the look-ups return nil.
+    // An address below the first page is safe here. The preceding subtraction then wraps around to a page number that
+    // is too large, and the look-ups return nil.
     guard
       let low = sections.pages[page], let high = sections.pages[page &+ 1],
       let next = sections.starts.upperBound(
         of: UInt8(truncatingIfNeeded: offset & SymbolCacheFormat.pageMask), from: low, to: high)
     else { return nil }
-    // If no range in the address's page starts at or before the address, the last range of the earlier pages contains
-    // the address.
+    // Use the range before `next`. If no range in the address's page starts at or before the address, this is the last
+    // range of the earlier pages, which contains the address.
     guard next > 0, let index = sections.ranges[next &- 1], index != SymbolCacheFormat.none else { return nil }
     return index
   }

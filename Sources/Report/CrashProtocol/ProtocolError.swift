@@ -49,7 +49,7 @@ public enum ProtocolError: Error, Equatable, Sendable {
   case other(name: String, parameters: [String: JSONValue])
 }
 
-// The names and parameters of errors, as the interface files declare them.
+// Encodes and decodes errors, with the names and parameters that the interface files declare.
 extension ProtocolError {
   private static let own = "io.crashshield.Crashd."
   private static let service = "org.varlink.service."

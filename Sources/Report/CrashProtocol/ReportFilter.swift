@@ -49,7 +49,7 @@ public struct ReportFilter: Codable, Sendable, Hashable {
   }
 }
 
-// The fields of the filter that compare a string in the report.
+// Describes the fields of the filter that compare a string in the report.
 extension ReportFilter {
   /// One string field of the filter.
   ///
@@ -131,7 +131,7 @@ extension ReportFilter {
   }
 }
 
-// The part of the filter that compares tags.
+// Compares the tags of the filter with the tags of a report.
 extension ReportFilter {
   /// The key of a tag or of a field of the request, and the value that the report must have for that key.
   package struct Tag: Equatable, Sendable {

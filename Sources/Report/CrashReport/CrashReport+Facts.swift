@@ -42,7 +42,7 @@ extension CrashReport {
     ])
   }
 
-  /// The numbers of requests as text, such as `1200 begun, 1180 finished, 8 failed, 12 lost`.
+  /// Returns the numbers of requests as text, such as `1200 begun, 1180 finished, 8 failed, 12 lost`.
   private static func text(_ requests: RequestCounts) -> String {
     "\(requests.begun) begun, \(requests.finished) finished, \(requests.failed) failed, \(requests.lost) lost"
       + (requests.isLookupRefused == true ? "; the request of a task is not found with this Swift runtime" : "")

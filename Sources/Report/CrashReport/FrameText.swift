@@ -34,7 +34,7 @@ enum FrameText {
   static func notes(on frame: CrashReport.Frame) -> String {
     var notes = frame.isInline ? " [inlined]" : ""
     if frame.isLineApproximate == true { notes += " [nearest line]" }
-    // Only a frame whose address is uncertain gets a note.
+    // Add a note only to a frame whose address is uncertain.
     switch frame.trust {
     case .scan: notes += " [uncertain: found by scanning the stack]"
     case .framePointer: notes += " [by frame pointer]"

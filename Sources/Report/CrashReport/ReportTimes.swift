@@ -2,9 +2,9 @@
 ///
 /// In the report itself, the times are RFC 3339 in UTC.
 public struct ReportTimes: Sendable {
-  /// Formats a time with its date.
+  /// A function that formats a time with its date.
   public var moment: @Sendable (_ time: String) -> String
-  /// Formats a time of the report.
+  /// A function that formats a time of the report.
   ///
   /// The date is omitted if the time is on the day of the crash.
   public var ofDay: @Sendable (_ time: String, _ crash: String) -> String

@@ -13,7 +13,8 @@ enum ThreadName {
     for quality in qualities {
       for kind in ["", ".overcommit", ".cooperative"] {
         let label = String("com.apple.root.\(quality)-qos\(kind)".suffix(bytes))
-        // Two labels may have the same last 15 bytes. For two such labels, the quality of service is unknown.
+        // Omit the quality of service if two labels have the same last 15 bytes, because the name does not show which
+        // of them it comes from.
         names[label] = names[label] == nil ? "Dispatch worker, \(quality) QoS" : "Dispatch worker"
       }
     }

@@ -9,18 +9,21 @@ extension Shield {
   /// over the program's value, because a deployment sets these variables. For every other setting, an explicit value
   /// takes precedence over the environment variable. `CRASHSHIELD_DISABLE` takes precedence over all settings.
   public struct Configuration: Sendable {
-    /// crashd's attach socket: `CRASHSHIELD_SOCKET`; else `/run/crashd/attach`, else `$XDG_RUNTIME_DIR/crashd/attach`.
+    /// The path of crashd's attach socket; the default is `CRASHSHIELD_SOCKET`, else `/run/crashd/attach`, else
+    /// `$XDG_RUNTIME_DIR/crashd/attach`.
     ///
     /// The path below `$XDG_RUNTIME_DIR` applies only if the directory belongs to the effective user and other users
     /// cannot write to it. The process attaches only to a crashd that runs as root, as the owner of `/run/crashd`, or
     /// as the process's own user.
     public var socket: String?
-    /// The directory for crashes while crashd is unreachable: `CRASHSHIELD_SPOOL`; else `spool` next to the socket.
+    /// The directory for crashes while crashd is unreachable; the default is `CRASHSHIELD_SPOOL`, else `spool` next to
+    /// the socket.
     public var spool: String?
-    /// The process's name in reports: `CRASHSHIELD_NAME`; else this value; else the last component of the executable's
-    /// path.
+    /// The process's name in reports; `CRASHSHIELD_NAME` takes precedence, and the default is the last component of the
+    /// executable's path.
     public var name: String?
-    /// The memory contents that a report keeps: `CRASHSHIELD_MEMORY` (`none`, `scrubbed`, `full`); else `scrubbed`.
+    /// The memory contents that a report keeps; the default is `CRASHSHIELD_MEMORY` (`none`, `scrubbed` or `full`),
+    /// else `scrubbed`.
     ///
     /// crashd's setting `privacy.no-memory` takes precedence: if it is set, reports do not keep memory contents.
     public var memory: Memory?
@@ -28,8 +31,7 @@ extension Shield {
     ///
     /// `CRASHSHIELD_RELEASE` and `CRASHSHIELD_ENVIRONMENT` take precedence over the tags `release` and `environment`.
     public var tags: [String: String]
-    /// Whether crashd may control this process: `CRASHSHIELD_CONTROL`, where `0` forbids remote control; by default it
-    /// is allowed.
+    /// Whether crashd may control this process; the default is true, unless `CRASHSHIELD_CONTROL` is `0`.
     ///
     /// With remote control, crashd can protect and release classes, set the quarantine's budget, set guard modes, and
     /// exclude memory contents from records.
@@ -47,15 +49,15 @@ extension Shield {
     /// The closure must not block: until the closure returns, the thread of the shield neither retries the connection
     /// nor reports the next change.
     public var onStatusChange: (@Sendable (Status) -> Void)?
-    /// What a Swift trap in a contained request ends: `CRASHSHIELD_CONTAINMENT` (`off`, `drain`, `contain:N`); else this
-    /// value; else the process (`off`).
+    /// What a Swift trap in a contained request ends; `CRASHSHIELD_CONTAINMENT` (`off`, `drain` or `contain:N`) takes
+    /// precedence, and the default is the process (`off`).
     ///
-    /// If the variable changes the mode, the durations of this value still apply.
+    /// If the variable changes the mode, the durations `grace` and `stall` of this value still apply.
     public var containment = Containment.off
     /// Called once when a drain begins: the server must stop accepting connections, and start its orderly shutdown.
     ///
     /// A thread of the shield makes the call. The closure must not wait for the requests in flight, because the shield
-    /// cannot answer further requests until the closure returns. It may create a task.
+    /// cannot answer further requests until the closure returns. The closure may create a task.
     public var onDrain: (@Sendable () -> Void)?
 
     /// The memory contents that a report keeps of the crashing thread's stack and of the memory to which the registers
@@ -63,17 +65,17 @@ extension Shield {
     ///
     /// A report always keeps the runtime error message (`Fatal error: …`), tags and breadcrumbs.
     public enum Memory: Sendable, Equatable {
-      /// The report keeps no memory contents: crashd cannot unwind the stacks again, and the report cannot identify
-      /// dangling pointers.
+      /// The report keeps no memory contents. Therefore crashd cannot repeat the unwinding of the stacks, and the
+      /// report cannot identify dangling pointers.
       case omitted
-      /// All contents except strings: each run of at least four bytes of UTF-8 is overwritten.
+      /// The report keeps all memory contents except strings: each run of at least four bytes of UTF-8 is overwritten.
       case scrubbed
-      /// All contents.
+      /// The report keeps all memory contents, including strings.
       case full
     }
 
-    /// Whether each forked child starts the shield with its parent's settings before `fork` returns:
-    /// `CRASHSHIELD_FORK=1`.
+    /// Whether each forked child starts the shield with its parent's settings before `fork` returns; the default is
+    /// false, unless `CRASHSHIELD_FORK` is `1`.
     ///
     /// Starting the shield costs each child about a millisecond and two threads, even a child that only calls `exec`.
     /// Where the crashes of only a few children matter, let these children call `Shield.startInForkedChild()` instead.

@@ -1,7 +1,7 @@
 import CShim
 import CShimRing
 
-// Context that the program adds to its reports: tags, the user, breadcrumbs.
+// Adds context to the reports of this process: tags, the user, breadcrumbs.
 extension Shield {
   /// Sets a tag, such as the region, that reports of this process show.
   ///

@@ -4,7 +4,7 @@ import Synchronization
 extension Shield {
   /// The last stored crash of this program before this process started, which the program can log.
   public struct LastCrash: Sendable, Hashable, CustomStringConvertible {
-    /// The report's id: `crashctl show ID`.
+    /// The report's id, which `crashctl show` accepts.
     public var id: String
     /// The time of the crash, as the duration since 1970-01-01 00:00 UTC.
     public var time: Duration
@@ -75,7 +75,7 @@ final class LastCrashRegister: Sendable {
     guard let number else { return known ?? nil }
     await withTaskGroup { group in
       group.addTask { for await _ in told {} }
-      // If the group cancels this task, the sleep throws and the task ends.
+      // Ignore the error of a cancelled sleep, because the task then ends.
       group.addTask { do { try await Task.sleep(for: limit) } catch {} }
       await group.next()
       group.cancelAll()

@@ -23,9 +23,9 @@ extension Shield {
     public var findsRequests: Bool?
     /// The reason why this process cannot contain traps; nil if it can.
     ///
-    /// Containment has to distinguish the code of the C library and the Swift runtime from the program's code. This is
-    /// impossible, for example, in an executable that links the C library statically. In this case, traps in
-    /// `Shield.isolated` also end the process.
+    /// Containment has to distinguish the code of the C library and the Swift runtime from the program's code. The
+    /// distinction is impossible, for example, in an executable that links the C library statically. In this case,
+    /// traps in `Shield.isolated` also end the process.
     ///
     /// Contained requests have further conditions. The pool of `Configuration.containment` needs a known version of the
     /// Swift runtime, and a global executor that no other library has replaced. If a condition is not met, a trap in

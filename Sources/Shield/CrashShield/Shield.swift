@@ -17,8 +17,8 @@ internal import Synchronization
 public enum Shield: Sendable {
   /// Installs the crash handlers and registers this process with crashd; if the start fails, the process is unchanged.
   ///
-  /// The result, `Shield.status` and `Configuration.onStatusChange` have the reason of a failure. `startOrThrow` throws
-  /// the reason. The environment takes precedence: `CRASHSHIELD_NAME`, `CRASHSHIELD_RELEASE` and
+  /// The result, `Shield.status` and `Configuration.onStatusChange` state the reason of a failure. `startOrThrow`
+  /// throws the reason. The environment takes precedence: `CRASHSHIELD_NAME`, `CRASHSHIELD_RELEASE` and
   /// `CRASHSHIELD_ENVIRONMENT` replace these arguments.
   ///
   /// If crashd is not running, the start still succeeds: crashes go to the spool directory, and a thread of the shield

@@ -5,7 +5,7 @@ internal import CrashShieldGuards
 /// For a null, this is the fallback value of the target type. A number or string is converted to the target type if the
 /// conversion is lossless. For any other value, there is no fallback value.
 enum Given {
-  /// Returns the fallback value, or nil if there is none; `value` is nil for a null.
+  /// Returns the fallback value for `value`, or nil if there is none; for a null, `value` is nil.
   static func value<Target>(for value: Any?, as target: Target.Type = Target.self) -> Target? {
     if let optional = target as? any OptionalTarget.Type {
       func opened<Kind: OptionalTarget>(_: Kind.Type) -> Target? {

@@ -6,7 +6,7 @@ enum Liveness {
   /// The reason why the protection is off; nil if it is on.
   static var unavailable: String? { words(for: cs_executor_status()) ?? place }
 
-  /// Returns the reason for the result of the test that runs when the process starts.
+  /// Describes the failure of the test that runs when the process starts; returns nil if the test succeeded.
   private static func words(for obstacle: cs_executor_obstacle) -> String? {
     switch obstacle {
     case .CS_EXECUTOR_WORKS: nil
@@ -37,8 +37,8 @@ enum Liveness {
     }
     place.preconditionIsolated()
     let other = ImplicitGuards.probedPC
-    // On a stack that the thread did not start with, such as that of a fiber, the call site cannot be determined. Do
-    // not report a reason, because on other threads of the process call sites may be known.
+    // On a stack that the thread did not start with, such as the stack of a fiber, the call site cannot be determined.
+    // Do not report a reason, because on other threads of the process call sites may be known.
     if places.contains(0) || other == 0 { return nil }
     guard places.first == places.last, places.first != other else {
       return "the call site of an executor check is unknown"
@@ -47,10 +47,10 @@ enum Liveness {
   }
 }
 
-/// An actor whose executor is never the current one.
+/// An actor whose executor is never the current executor.
 actor Elsewhere {}
 
-/// An actor with a custom executor that reports that it is not the current one.
+/// An actor with a custom executor that reports that it is not the current executor.
 actor ElsewhereForCertain {
   private nonisolated let executor = Nowhere()
 

@@ -38,7 +38,8 @@ enum JSONNode: Sendable {
 
   private static func scalar(_ value: Any) -> JSONNode {
     switch value {
-    // Foundation's `true` can be cast to each number type. Only the name of its class distinguishes it from a number.
+    // Compare the name of the class, which is the only difference between Foundation's `true` and a number: both can be
+    // cast to each number type.
     case let flag as Bool where type(of: value) == Bool.self || "\(type(of: value))" == "__NSCFBoolean": .flag(flag)
     case let number as Int: .integer(number)
     case let number as any FixedWidthInteger: Int(exactly: number).map { .integer($0) } ?? .near(Double(number))

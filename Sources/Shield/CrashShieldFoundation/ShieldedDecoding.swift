@@ -29,7 +29,7 @@ extension JSONDecoder {
 /// Use `JSONDecoder.shieldedDecode` to record the call site.
 @propertyWrapper
 public struct ShieldedElements<Element: Decodable>: Decodable {
-  /// The elements.
+  /// The valid elements of the decoded array.
   public var wrappedValue: [Element]
 
   /// Wraps the given elements.
@@ -55,7 +55,7 @@ public struct ShieldedElements<Element: Decodable>: Decodable {
 /// error, as without the wrapper. Use `JSONDecoder.shieldedDecode` to record the call site.
 @propertyWrapper
 public struct ShieldedMembers<Value: Decodable>: Decodable {
-  /// The members.
+  /// The valid members of the decoded object.
   public var wrappedValue: [String: Value]
 
   /// Wraps the given members.
@@ -81,7 +81,7 @@ public struct ShieldedMembers<Value: Decodable>: Decodable {
 /// the error, as without the wrapper. Use `JSONDecoder.shieldedDecode` to record the call site.
 @propertyWrapper
 public struct ShieldedField<Value: Decodable>: Decodable {
-  /// The value.
+  /// The decoded value; nil if the member was invalid, null or missing.
   public var wrappedValue: Value?
 
   /// Wraps the given value.
@@ -99,7 +99,7 @@ extension ShieldedMembers: Sendable where Value: Sendable {}
 extension ShieldedField: Sendable where Value: Sendable {}
 
 // The `init(from:)` that the compiler generates calls these functions for its members. Where this module is imported,
-// they take precedence over the container's own functions, which throw for a missing member.
+// these functions take precedence over the container's own functions, which throw for a missing member.
 extension KeyedDecodingContainer {
   /// Decodes the elements; there are no elements if the member is missing or null.
   public func decode<Element>(

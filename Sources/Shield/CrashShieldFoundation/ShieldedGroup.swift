@@ -63,14 +63,14 @@ public final class ShieldedGroup: Sendable {
   /// Calls a function on a queue as soon as no work is in the group.
   public func notify(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
     group.notify(queue: queue) { [self] in
-      // The block retains the group until the call.
+      // Use `self`, so that the block retains the group until the call.
       _ = self
       body()
     }
   }
 }
 
-/// A semaphore that may be deallocated while its value is below the initial one.
+/// A semaphore that may be deallocated while its value is below the initial value.
 ///
 /// Replaces `DispatchSemaphore`, which ends the process in this case. This class records the fault as `source`. Under
 /// `off` and `observe`, the guard behaves like `DispatchSemaphore`. May be used from any thread.
@@ -95,7 +95,7 @@ public final class ShieldedSemaphore: Sendable {
     for _ in 0..<missing { semaphore.signal() }
   }
 
-  /// Increments the semaphore.
+  /// Increments the value of the semaphore.
   public func signal() {
     taken.subtract(1, ordering: .acquiringAndReleasing)
     semaphore.signal()

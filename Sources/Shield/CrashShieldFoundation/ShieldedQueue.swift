@@ -12,7 +12,7 @@ public import Dispatch
 public final class ShieldedQueue: Sendable {
   private let queue: DispatchQueue
 
-  /// Creates a queue.
+  /// Creates a serial queue with this label.
   public init(label: String, qos: DispatchQoS = .unspecified) {
     queue = DispatchQueue(label: label, qos: qos)
   }
@@ -43,11 +43,11 @@ public final class ShieldedQueue: Sendable {
   }
 }
 
-/// A queue whose body this thread is running.
+/// An entry in the list of queues whose bodies this thread is running.
 ///
-/// A thread may be running bodies of several queues, because `DispatchQueue.sync` runs a body on the waiting thread.
-/// Each entry is on the thread's stack while its body runs. The list belongs to the thread, not to the task: a task
-/// that a body creates may outlive the body, on another thread.
+/// One thread may run bodies of several queues, because `DispatchQueue.sync` runs a body on the waiting thread. Each
+/// entry is on the thread's stack while its body runs. The list belongs to the thread, not to the task: a task that a
+/// body creates may outlive the body, on another thread.
 @safe
 private struct EnteredQueue {
   private let queue: ObjectIdentifier

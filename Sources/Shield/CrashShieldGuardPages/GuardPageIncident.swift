@@ -50,7 +50,7 @@ package struct GuardPageIncident: Sendable, Hashable {
   package var bytes: Int?
   /// The time since the free; nil if the object has not been freed.
   package var age: Duration?
-  /// The stack of the invalid use; for an access, the first address is that of the accessing instruction.
+  /// The stack of the invalid use; for an access, the first address is the address of the accessing instruction.
   package var use: Stack
   /// The stack that freed the object.
   package var release: Stack
@@ -106,7 +106,7 @@ extension GuardPageIncident.Kind {
 }
 
 extension GuardPages {
-  /// The invalid uses of guarded memory in this process, in no particular order.
+  /// Returns the invalid uses of guarded memory in this process, in no particular order.
   ///
   /// The shield keeps at most 64 different incidents; `droppedIncidentCount` counts the others. May be called from any
   /// thread.

@@ -7,22 +7,24 @@ extension GuardPages {
     public var slots: Int
     /// The sample rate: one in `oneIn` allocations is sampled.
     public var oneIn: Int
-    /// Allocations that got a slot.
+    /// The number of allocations that got a slot.
     public var allocated: Int
-    /// Objects of protected classes whose page was made inaccessible when they were freed.
+    /// The number of objects of protected classes whose page was made inaccessible when the object was freed.
     public var guarded: Int
-    /// Sampled allocations that have the size of a protected class's objects, but are not objects of this class.
+    /// The number of sampled allocations that have the size of a protected class's objects, but are not objects of this
+    /// class.
     public var others: Int
-    /// Sampled allocations that found no free slot.
+    /// The number of sampled allocations that found no free slot.
     public var withoutSlot: Int
-    /// Allocations and frees for which the system refused to change the protection of the page.
+    /// The number of allocations and frees for which the system refused to change the protection of the page.
     public var withoutPage: Int
-    /// Objects whose page stayed accessible when they were freed, because another handler has replaced the shield's
-    /// SIGSEGV handler.
+    /// The number of objects whose page stayed accessible when the object was freed, because another handler has
+    /// replaced the shield's SIGSEGV handler.
     public var unarmed: Int
-    /// Invalid accesses to guarded memory.
+    /// The number of invalid accesses to guarded memory.
     public var incidents: Int
-    /// Pages that were made accessible again after an invalid access; their slots are not used again.
+    /// The number of pages that were made accessible again after an invalid access; the slots of these pages are not
+    /// used again.
     public var opened: Int
   }
 

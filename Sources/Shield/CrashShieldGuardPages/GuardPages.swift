@@ -25,7 +25,7 @@ internal import CrashShield
 public enum GuardPages: Sendable {
   /// The policy of a class: the reaction to an invalid use of guarded memory.
   public enum Policy: Sendable, Equatable {
-    /// Makes the page accessible again, and the program continues.
+    /// Makes the page accessible again, so that the program continues.
     ///
     /// The program finds the object in the state in which the deinit left it. The slot is not used again. Later retains
     /// and releases of the object have no effect.

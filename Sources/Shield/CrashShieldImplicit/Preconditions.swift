@@ -2,9 +2,9 @@ internal import CrashShieldGuards
 
 /// Replaces the standard library's `precondition`; a failing condition is recorded as `precondition` with its message.
 ///
-/// In an optimized program, the standard library does not evaluate the message. This function evaluates it under
-/// `observe` and `absorb`. Under `absorb` the program continues after the call. Enable `absorb` only where the program
-/// can continue.
+/// In an optimized program, the standard library does not evaluate the message. This function evaluates the message
+/// under `observe` and `absorb`. Under `absorb` the program continues after the call. Enable `absorb` only where the
+/// program can continue.
 @_transparent
 public func precondition(
   _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String = String(),

@@ -39,7 +39,8 @@ extension Data {
   }
 }
 
-// These functions are generic because generic code uses Foundation's subscripts, not the subscripts above.
+// The functions below are generic, because a subscript in generic code is Foundation's, not the guarded subscript
+// above.
 
 @inlinable
 @inline(__always)

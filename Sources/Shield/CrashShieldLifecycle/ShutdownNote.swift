@@ -3,8 +3,8 @@ internal import ServiceLifecycle
 
 /// Sets the tag `phase` to the server's phase, running or shutting down, and records a breadcrumb at each change.
 ///
-/// This service must be the last of the group. A group ends its services in reverse order, so this service ends first
-/// and notes the shutdown before any other service ends.
+/// This service must be the last one in the list of its group. A group ends its services in reverse order, so this
+/// service ends first and notes the shutdown before any other service ends.
 struct ShutdownNote: Service {
   private let note: @Sendable (_ phase: String) -> Void
 

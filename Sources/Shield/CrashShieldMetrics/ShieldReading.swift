@@ -14,7 +14,7 @@ struct ShieldReading: Sendable, Equatable {
   /// Gauges, which increase and decrease.
   var levels: [Key: Int] = [:]
 
-  /// The current counters of this process.
+  /// Returns the current counters of this process.
   static func now() -> ShieldReading {
     var reading = ShieldReading()
     for incident in Shield.guardIncidents {

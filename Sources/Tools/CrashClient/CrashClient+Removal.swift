@@ -1,6 +1,6 @@
 internal import CrashProtocol
 
-// Removal of reports.
+// Removes stored reports.
 extension CrashClient {
   /// Removes the reports of crashes before a time; the groups still count the removed crashes.
   /// - Parameters:

@@ -1,6 +1,6 @@
 public import CrashProtocol
 
-// Named subscribers.
+// Lists and removes named subscribers.
 extension CrashClient {
   /// Returns the subscribers of the caller's user, or of all users if the caller has full access.
   /// - Throws: `ClientError`.

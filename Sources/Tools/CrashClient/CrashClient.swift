@@ -37,7 +37,7 @@ public struct CrashClient: Sendable {
 
   /// Returns a page of reports.
   ///
-  /// If the query requests it, also returns the number of reports that are older than the page.
+  /// Also returns the number of reports that are older than the page, if the query requests this number.
   public func page(_ query: ListQuery) throws(ClientError) -> ReportPage {
     try call(Methods.List.self, query)
   }

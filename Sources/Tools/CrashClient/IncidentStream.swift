@@ -28,8 +28,8 @@ public final class IncidentStream {
   ///
   /// Without a `timeout`, the wait is unlimited. Returns nil if crashd ended the stream.
   ///
-  /// `hangup` is a descriptor, such as that of the pipe to which the caller writes the incidents. If poll reports a
-  /// hang-up of this descriptor, the wait ends with `ClientError.cancelled`.
+  /// `hangup` is a descriptor, such as the descriptor of the pipe to which the caller writes the incidents. If poll
+  /// reports a hang-up of this descriptor, the wait ends with `ClientError.cancelled`.
   public func next(timeout: Duration? = nil, hangup: Int32? = nil) throws(ClientError) -> Page? {
     if isOver { return nil }
     let deadline = timeout.map { Deadline.after($0) } ?? .never

@@ -50,7 +50,7 @@ final class UnixSocket {
     }
   }
 
-  /// Sends all bytes.
+  /// Sends all given bytes, or throws an error.
   func send(_ bytes: [UInt8], until deadline: Deadline) throws(ClientError) {
     var sent = 0
     while sent < bytes.count {
@@ -133,7 +133,7 @@ enum Deadline {
     return instant <= .now
   }
 
-  /// The timeout for poll in milliseconds: -1 for no limit, otherwise at most a minute.
+  /// Returns the timeout for poll in milliseconds: -1 for no limit, otherwise at most a minute.
   ///
   /// The timeout is rounded up, because a timeout of 0 ms shortly before the deadline would cause a busy loop.
   func pollTimeout_ms() -> Int32 {

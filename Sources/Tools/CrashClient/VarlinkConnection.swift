@@ -46,7 +46,7 @@ final class VarlinkConnection {
       // cost of decoding `JSONValue` increases with the depth.
       try JSONDepth.check(message)
       let decoder = JSONDecoder()
-      // crashd sends a number that is not finite as a string.
+      // Accept the strings for numbers that are not finite, because crashd sends these numbers as strings.
       decoder.nonConformingFloatDecodingStrategy = .convertFromString(
         positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
       reply = try decoder.decode(VarlinkReply<Parameters>.self, from: message)

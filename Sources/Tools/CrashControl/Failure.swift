@@ -5,7 +5,7 @@ internal import LinuxSystem
 
 /// The exit codes of crashctl.
 public enum ExitStatus: Int32, Sendable {
-  /// The request succeeded.
+  /// The command did what the user requested.
   case done = 0
   /// The report, process or other item does not exist.
   case nothingFound = 1
@@ -17,7 +17,7 @@ public enum ExitStatus: Int32, Sendable {
 
 /// The reason why crashctl fails: an exit code and one line.
 public struct Failure: Error, Sendable, Equatable {
-  /// The exit code.
+  /// The exit code of the process.
   public var status: Int32
   /// The message: what failed, on what, why, and the remedy.
   ///

@@ -15,8 +15,8 @@ public enum ReportQuery: Sendable {
 
   /// Returns the newest reports, as `fetch` does.
   ///
-  /// If the query requests it and crashd supports it, also returns the number of reports that are older than the
-  /// returned ones.
+  /// Also returns the number of reports that are older than the returned reports, if the query requests this number and
+  /// crashd supports the request.
   public static func newest(_ query: ListQuery, from client: CrashClient) throws(ClientError) -> ReportPage {
     var result = ReportPage(reports: [], more: nil)
     var pages = ReportPages(query, from: client)

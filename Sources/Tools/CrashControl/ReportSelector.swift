@@ -53,8 +53,8 @@ public enum ReportSelector: Sendable {
 
   /// Returns the id of the crash after which the process of an unreported exit ended.
   ///
-  /// Returns nil if crashd has no report of it or does not answer, because the report of the exit is complete without
-  /// this id.
+  /// Returns nil if crashd has no report of the crash or does not answer, because the report of the exit is complete
+  /// without this id.
   public static func crash(before exit: CrashReport, of client: CrashClient) -> String? {
     guard exit.death?.afterCrash == true else { return nil }
     let filter = ReportFilter(

@@ -3,11 +3,11 @@ import Synchronization
 
 /// The counters of one sink since it started.
 public struct SinkCounts: Sendable, Equatable {
-  /// Events that the server accepted.
+  /// The number of events that the server accepted.
   public var delivered = 0
-  /// Events that the server will never accept.
+  /// The number of events that the server will never accept.
   public var refused = 0
-  /// Events that crashd's retention removed before they were read.
+  /// The number of events that crashd's retention removed before they were read.
   public var lost = 0
   /// The number of skipped duplicates: crashes that were received again without new data for the sink.
   public var repeated = 0

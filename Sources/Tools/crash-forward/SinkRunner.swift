@@ -17,7 +17,7 @@ public struct SinkRunner: Sendable {
     public var stop: StopSignal
     /// The board with the counters of all sinks.
     public var board: SinkBoard
-    /// The log.
+    /// The log of the program.
     public var log: SinkLog
     /// Waits for a duration.
     ///
@@ -26,7 +26,7 @@ public struct SinkRunner: Sendable {
     /// The clock of the rate limit.
     var now: @Sendable () -> ContinuousClock.Instant = { .now }
 
-    /// Creates the dependencies.
+    /// Creates the dependencies from their parts.
     public init(client: CrashClient, stop: StopSignal, board: SinkBoard, log: SinkLog) {
       (self.client, self.stop, self.board, self.log) = (client, stop, board, log)
       wait = { stop.wait(for: $0) }

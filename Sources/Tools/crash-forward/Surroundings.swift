@@ -1,7 +1,7 @@
 import CrashReport
 import Glibc
 
-/// The log output of the program.
+/// Creates the log of the program.
 extension CrashForward {
   /// Returns a log that writes lines to standard error.
   ///

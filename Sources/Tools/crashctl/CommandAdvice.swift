@@ -59,7 +59,7 @@ enum CommandAdvice {
     guard sentence.lowercased().contains("unexpected argument"),
       let argument = arguments.first(where: { sentence.contains("'\($0)'") })
     else { return usual }
-    // ArgumentParser parses options before a verb as options of `list`, the default verb.
+    // Explain an option before a verb, which ArgumentParser parses as an option of `list`, the default verb.
     if verbs.contains(argument), arguments.first?.hasPrefix("-") == true {
       return "options follow the verb: crashctl \(argument) OPTIONS"
     }

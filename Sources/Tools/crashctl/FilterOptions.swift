@@ -3,7 +3,7 @@ import CrashClient
 import CrashControl
 import CrashProtocol
 
-/// Filters of crashes.
+/// The options that filter crashes.
 struct FilterOptions: ParsableArguments {
   @OptionGroup var period: PeriodOptions
 

@@ -111,7 +111,8 @@ public enum AccessGroup: Sendable, Equatable {
   /// group.
   private static func isGroupOfFew(_ number: UInt32) -> Bool {
     if number == 0 || noNumbers.contains(number) { return false }
-    // An administrator may have configured an ID other than 65,534 for unknown groups.
+    // Read the ID for unknown groups from the kernel, because an administrator may have configured another ID than
+    // 65,534.
     let unknown = SmallFile.text(at: "/proc/sys/kernel/overflowgid").flatMap { UInt32($0.filter { $0 != "\n" }) }
     return number != unknown
   }

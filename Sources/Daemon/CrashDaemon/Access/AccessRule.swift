@@ -22,7 +22,7 @@ struct AccessRule: Sendable {
   /// Whether clients in other namespaces can have access to all crashes.
   var root = RootAccess.host
 
-  /// The visibility that a peer gets.
+  /// Returns the visibility that a peer gets.
   ///
   /// This method calls `isIn` only if the answer depends on the group, and `origin` only if the user or the group gives
   /// access to all crashes. Root of a container can choose any uid and gid. Therefore, a peer in another pid namespace

@@ -22,7 +22,8 @@ enum ClientOrigin: Sendable, Equatable {
       pids(inInformation: text) == [peer.pid]
     else { return .elsewhere }
     let isHere = isInOwnUserNamespace(peer.pid)
-    // Check after the reads that the process still exists. If it does, the pid belonged to this process during the reads.
+    // Check after the reads that the process still exists. If the process exists, the pid belonged to this process
+    // during the reads.
     guard cd_process_exists(pidfd.number) else { return .elsewhere }
     return isHere ? .here : .otherUserNamespace
   }

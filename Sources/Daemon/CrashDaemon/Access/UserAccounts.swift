@@ -42,7 +42,8 @@ final class UserAccounts: Sendable {
   /// Some permits are reserved for root and crashd's own user.
   static func isTrusted(_ uid: UInt32) -> Bool { uid == 0 || uid == geteuid() }
 
-  /// The account of a uid: the owner of the range that contains the uid, or the uid itself if no range contains it.
+  /// Returns the account of a uid: the owner of the range that contains the uid, or the uid itself if no range contains
+  /// it.
   func account(of uid: UInt32, at now_ns: UInt64 = Moment.monotonic_ns()) -> UInt32 {
     state.withLock { state in
       if let account = state.known[uid] { return account }
@@ -51,7 +52,7 @@ final class UserAccounts: Sendable {
         state.ranges = Self.read(rangesPath, usersPath)
         state.read_ns = now_ns
       }
-      // This loop finds the last range that begins at or before the uid.
+      // Find the last range that begins at or before the uid, by binary search.
       var (low, high) = (0, state.ranges.count)
       while low < high {
         let middle = (low + high) / 2

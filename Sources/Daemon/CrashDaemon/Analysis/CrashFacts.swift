@@ -115,7 +115,7 @@ struct CrashFacts: Sendable {
     }
   }
 
-  /// Whether the signal is the one for an instruction that only the kernel may use.
+  /// Whether the processor may have raised the signal because only the kernel may use the instruction.
   var isInstructionRefused: Bool {
     switch record.architecture {
     case .x86_64: isGeneralProtection
@@ -146,8 +146,8 @@ struct CrashFacts: Sendable {
 
   /// Whether the processor faulted when it wrote to the faulting address.
   ///
-  /// On x86-64, a bit of the page fault error code tells this. On AArch64, a bit of the syndrome tells it, or else the
-  /// instruction.
+  /// On x86-64, a bit of the page fault's error code shows a write. On AArch64, a bit of the syndrome shows it; without
+  /// a syndrome, the instruction shows it.
   var isWrite: Bool {
     switch record.architecture {
     case .x86_64: record.errorCode & 2 != 0
@@ -156,8 +156,8 @@ struct CrashFacts: Sendable {
   }
   /// Whether the processor faulted when it fetched an instruction from the faulting address.
   ///
-  /// Old processors do not set bit 4 of the error code. Therefore, it is sufficient that the faulting address equals
-  /// pc, unless the access is a write: code can write to its own address.
+  /// Old processors do not set bit 4 of the error code. Therefore, the result is also true if the faulting address
+  /// equals pc. A write is excluded, because code can write to its own address.
   var isFetch: Bool {
     let isMarked =
       switch record.architecture {
@@ -203,7 +203,7 @@ struct CrashFacts: Sendable {
   /// canonical.
   var mayBeNonCanonical: Bool {
     if architecture == .aarch64 { return true }
-    // A nonzero error code means that a segment or an interrupt caused the fault, and not an address.
+    // Exclude a nonzero error code, because then a segment or an interrupt caused the fault, and not an address.
     guard record.errorCode == 0 else { return false }
     guard let instruction, !instruction.hasUnknownOperand else { return true }
     if instruction.operands.contains(where: { !isCanonical($0.address(record.registers)) }) { return true }
@@ -227,8 +227,8 @@ struct CrashFacts: Sendable {
 
   /// The demangled exception type.
   ///
-  /// The recorded type name alone is not a complete symbol. With the prefix `_ZTS`, it is the symbol of the type_info
-  /// name, which can be demangled.
+  /// The recorded type name alone is not a complete symbol. With the prefix `_ZTS`, the recorded name is the symbol of
+  /// the type_info name, which can be demangled.
   var exceptionType: String {
     guard Self.isShort(record.exceptionType) else { return CleanText.line(record.exceptionType) }
     let name = Demangler.full("_ZTS" + record.exceptionType)
@@ -278,7 +278,7 @@ struct CrashFacts: Sendable {
     return instruction.target?.value(record.registers, memory)
   }
 
-  /// The image that contains an address, with the address's offset in the image, such as `libshop.so+0x1234`.
+  /// Returns the image that contains an address, with the address's offset in the image, such as `libshop.so+0x1234`.
   func place(of address: UInt64) -> String? {
     let address = architecture.unsigned(address)
     guard let image = images.first(where: { $0.start <= address && address < $0.end }) else { return nil }
@@ -286,7 +286,8 @@ struct CrashFacts: Sendable {
     return "\(name)+\(Address(address &- image.bias))"
   }
 
-  /// The location of an address as a part of a sentence, such as ` (in libshop.so+0x1234)`; empty if it is unknown.
+  /// Returns the location of an address as a part of a sentence, such as ` (in libshop.so+0x1234)`; empty if it is
+  /// unknown.
   func what(at address: UInt64) -> String {
     if let place = place(of: address) { return " (in \(CleanText.line(place)))" }
     let stackEnd = record.stackStart &+ UInt64(record.stack.count)

@@ -33,12 +33,14 @@ struct FirstFault: Sendable {
     else { return nil }
     var found = first
     (found.senderPid, found.senderUid) = (0, 0)
-    // The record contains the code bytes at the call of `raise`, but not the code bytes at the first fault.
+    // Remove the code bytes, because they come from the call of `raise`. The record does not contain the code bytes at
+    // the first fault.
     found.instruction = []
     found.frames.removeFirst(number)
     found.frameHead = max(0, record.frameHead - number)
     found.frameTotal = max(found.frames.count { !$0.isAsync }, record.frameTotal - number)
-    // The recorded stack contains the stack of the fault only if the handler ran on the same stack as the fault.
+    // Keep only the part of the recorded stack from `sp` on. The recorded stack contains this part only if the handler
+    // ran on the same stack as the fault.
     let skipped = Int(clamping: sp &- record.stackStart)
     found.stack = skipped < record.stack.count ? Array(record.stack[skipped...]) : []
     found.stackStart = sp
@@ -46,8 +48,10 @@ struct FirstFault: Sendable {
     handler = Array(record.frames.prefix(number))
   }
 
-  /// Returns the record with the signal and the registers of the signal frame below a frame of the program's handler,
-  /// and the stack pointer of the interrupted code.
+  /// Returns the record with the signal and the registers of a signal frame, and the stack pointer of the interrupted
+  /// code.
+  ///
+  /// The signal frame is the frame below a frame of the program's handler.
   private static func interrupted(_ record: CrashRecord, at number: Int) -> (record: CrashRecord, sp: UInt64)? {
     let pc = record.frames[number].pc
     var first = record
@@ -85,7 +89,8 @@ extension FirstFault {
     return record.trapNumber == 0 && bySelf(&first) ? first : nil
   }
 
-  /// The signal of the processor's exception that the record contains; nil if the record's instruction did not raise it.
+  /// Returns the signal of the processor's exception that the record contains; nil if the record's instruction did not
+  /// raise it.
   private static func pendingSignal(of record: CrashRecord) -> (signal: Int32, code: Int32, address: UInt64)? {
     let pc = record.register(record.architecture.programCounter)
     switch record.architecture {
@@ -115,7 +120,7 @@ extension FirstFault {
         (first.code, first.address, first.faultAddress) = (1, null, null)
         if architecture == .x86_64 { first.errorCode = instruction.isStore ? 6 : 4 }
       } else if let bad = addresses.first(where: { !architecture.isCanonical($0) }) {
-        // AArch64 reports the address.
+        // On AArch64, the processor reports the address of this fault, but on x86-64 the processor does not.
         (first.code, first.address) = architecture == .x86_64 ? (128, 0) : (1, architecture.untagged(bad))
       } else {
         return false

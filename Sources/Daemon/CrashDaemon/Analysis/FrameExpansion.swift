@@ -59,7 +59,7 @@ struct FrameExpansion<Symbols: SymbolLookup> {
       if chain.isEmpty { chain = [SourceFrame(mangled: "")] }
       for source in chain {
         let isFull = bytes > limitBytes
-        // After the strings reach the limit, further frames have only their addresses.
+        // Once the strings have reached the limit, expand further frames without names.
         let expanded = expand(frame, isFull ? SourceFrame(mangled: "") : source, in: image)
         bytes += Self.bytes(expanded)
         result.frames.append(expanded)
@@ -85,14 +85,14 @@ struct FrameExpansion<Symbols: SymbolLookup> {
     }
   }
 
-  /// The source line of a frame; nil if the function has no line of its own.
+  /// Returns the source line of a frame; nil if the function has no line of its own.
   ///
   /// For a thunk, the debug information has a line only for the function's entry, and this line has no column.
   private static func ownLine(of source: SourceFrame) -> Int? {
     source.isLineApproximate && source.column == nil ? nil : source.line
   }
 
-  /// The approximate size of the frame in JSON.
+  /// Returns the approximate size of the frame in JSON.
   private static func bytes(_ frame: CrashReport.Frame) -> Int {
     300 + frame.function.utf8.count + frame.mangled.utf8.count + (frame.file?.utf8.count ?? 0)
       + (frame.signature?.utf8.count ?? 0)

@@ -7,7 +7,7 @@ import CrashRing
 enum GroupTitle {
   private static let limit = 80
 
-  /// The beginning of the title, such as `stack overflow`, `use-after-free of Basket` or `Index out of range`.
+  /// Returns the beginning of the title, such as `stack overflow`, `use-after-free of Basket` or `Index out of range`.
   static func text(of diagnosis: CrashReport.Diagnosis, _ facts: CrashFacts) -> String {
     let text = words(of: diagnosis, facts)
     return text.count <= limit ? text : text.prefix(limit - 1) + "…"

@@ -4,8 +4,8 @@ import CrashSymbols
 /// Groups crashes by their kind and by the simplified names of their three topmost in-app functions.
 ///
 /// The key of a group does not contain lines, addresses, build IDs or reasons. Therefore, the same crash has the same
-/// key in debug builds, release builds and later builds of a program; `make grouping` measures this. A stripped program
-/// has no function names, so its key contains build IDs and offsets.
+/// key in debug builds, release builds and later builds of a program; `make grouping` measures how often the keys are
+/// equal. A stripped program has no function names, so its key contains build IDs and offsets.
 ///
 /// Each crash has two more keys. The coarse key is used for truncated stacks. The coarse key contains only the kind and
 /// the topmost name. The exact key contains build IDs and offsets. Therefore, only crashes of the same build have the
@@ -60,7 +60,7 @@ enum Grouping {
       exact: key([kind] + places), coarse: key([kind] + parts.prefix(1)), version: version)
   }
 
-  /// The caller of a C function, for the group's title; empty for functions in other languages.
+  /// Returns the caller of a C function, for the group's title; empty for functions in other languages.
   ///
   /// The title contains the caller, because several callers may share a C function.
   private static func caller(_ names: [String], _ frames: [CrashReport.Frame]) -> String {
@@ -74,7 +74,7 @@ enum Grouping {
     String(SHA256.hexadecimal(parts.joined(separator: " | ")).prefix(16))
   }
 
-  /// The offsets of the faulting instruction and of the topmost in-app frames in their images.
+  /// Returns the offsets of the faulting instruction and of the topmost in-app frames in their images.
   ///
   /// The instruction alone is not sufficient. In a debug build, every trap is in the same function of the Swift
   /// runtime.
@@ -149,9 +149,9 @@ enum Grouping {
     return mangled.contains("5$main") && Demangler.simplified(mangled).hasSuffix(".$main()")
   }
 
-  /// The module and the name of a function, without the parts that differ between builds.
+  /// Returns the module and the name of a function, without the parts that differ between builds.
   static func simplified(_ frame: CrashReport.Frame) -> String {
-    // Keys use the simplified name, which is empty for some functions.
+    // Use an empty name for a function without a short name, because keys contain only short names.
     let isNameless = !frame.function.isEmpty && Demangler.isNameless(frame.mangled)
     let text = frame.function.isEmpty ? frame.mangled : frame.function
     let name = isNameless ? "" : withoutGenerics(GroupingText.simplified(text))
@@ -167,7 +167,7 @@ enum Grouping {
     var kept: [UInt8] = []
     var openings: [Int] = []
     for byte in name.utf8 {
-      // The `>` of an arrow (`->`) inside the brackets does not close a bracket.
+      // Skip the `>` of an arrow (`->`) inside the brackets, which does not close a bracket.
       let isArrow = kept.last == UInt8(ascii: "-")
       if byte == UInt8(ascii: ">"), !isArrow, let opening = openings.popLast() {
         kept.removeSubrange(opening...)

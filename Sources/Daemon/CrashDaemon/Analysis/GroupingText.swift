@@ -104,8 +104,8 @@ enum GroupingText {
   private static let topLevelWords = Array("Error raised at top level: ".utf8)
   private static let errorLimitBytes = 80
 
-  /// The part of an uncaught error's message that is equal for all values of the error: its type and case; nil for
-  /// other messages.
+  /// Returns the part of an uncaught error's message that is equal for all values of the error: its type and case; nil
+  /// for other messages.
   ///
   /// The message `Fatal error: Error raised at top level: shop.CartError.empty(id: 7): file …` results in
   /// `shop.CartError.empty`. If the error has its own description, the result is the description without numbers and

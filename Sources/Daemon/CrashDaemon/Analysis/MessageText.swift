@@ -4,7 +4,7 @@ import CrashReport
 enum MessageText {
   private static let sentenceLimit = 200
 
-  /// The first line of a message, without a full stop; `…` replaces the rest if the message is too long.
+  /// Returns the first line of a message, without a full stop; `…` replaces the rest if the message is too long.
   static func line(_ text: String) -> String {
     let lines = text.split(whereSeparator: \.isNewline)
     var clean = CleanText.line(lines.first.map(String.init) ?? "")
@@ -13,7 +13,7 @@ enum MessageText {
     return isWhole ? clean : clean.prefix(sentenceLimit) + "…"
   }
 
-  /// A Swift message without the prefix `File.swift:12: Fatal error: `.
+  /// Returns a Swift message without the prefix `File.swift:12: Fatal error: `.
   static func core(_ text: String) -> String {
     var line = line(text)
     let shorter = line.replacing(
@@ -24,7 +24,7 @@ enum MessageText {
     return line
   }
 
-  /// A function's name without the compiler's suffixes, as in `dispatch_group_leave.cold.1`.
+  /// Returns a function's name without the compiler's suffixes, as in `dispatch_group_leave.cold.1`.
   static func stem(_ mangled: String) -> String { CleanText.line(mangled.prefix { $0 != "." }.description) }
 
   /// The beginnings of the messages that glibc's malloc prints before it aborts: all messages of malloc in 2.36, and

@@ -24,8 +24,8 @@ extension ReportBuilder {
 }
 
 extension ReportBuilder {
-  /// The program's handler that caught the signal of the first fault and re-raised this signal; nil if no handler did
-  /// so.
+  /// Returns the program's handler that caught the signal of the first fault and re-raised this signal; nil if no
+  /// handler did so.
   func raisedAgain(slot: Int) -> CrashReport.RaisedAgain? {
     guard let record = contents.records.first(where: { $0.slot == slot }),
       let first = FirstFault(record, pid: contents.identity.pid)

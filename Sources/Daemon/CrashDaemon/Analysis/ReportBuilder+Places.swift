@@ -6,7 +6,7 @@ import CrashSymbols
 extension ReportBuilder {
   /// An address in a function that can show the type of an object.
   ///
-  /// The type is that of a variable of the function, or a class that the function's code names.
+  /// The type is the type of a variable of the function, or a class that the function's code names.
   struct Place {
     var image: RingContents.Image
     var linkAddress: UInt64

@@ -14,7 +14,7 @@ extension CrashReport.Request {
   }
 }
 
-// The requests of a report, and how containment reacted to the crash.
+// Adds the requests of the process to a report, and describes how containment reacted to the crash.
 extension ReportBuilder {
   /// Adds the requests in flight and the numbers of requests.
   ///
@@ -31,7 +31,8 @@ extension ReportBuilder {
         begun: Int(clamping: counts.begun), finished: Int(clamping: counts.finished),
         failed: Int(clamping: counts.failed), lost: Int(clamping: counts.unended),
         isLookupRefused: counts.isLookupRefused ? true : nil)
-      // A trap changes the state of its own request. The other trapped requests were contained before the crash.
+      // Select the requests in which a thread crashed, because a trap marks its own request as trapped. The other
+      // trapped requests were contained before the crash.
       let trapped = contents.requests.trapped.filter { crashed.contains(Int(clamping: $0.number)) }
       let requests = (contents.requests.running + trapped)
         .sorted { ($0.startTime_ns, $0.number) < ($1.startTime_ns, $1.number) }
@@ -54,10 +55,11 @@ extension ReportBuilder {
   ///   - record: The record of the first crashed thread; nil if no thread crashed.
   func putContainment(into report: inout CrashReport, _ record: CrashRecord?) {
     guard let containment = contents.containment else { return }
-    // In the mode `drain`, the handler gives the reason `budget`, because the budget is 0. The mode is reason enough.
+    // In the mode `drain`, the handler gives the reason `budget`, because the budget is 0. Omit this reason, because
+    // the mode already explains the drain.
     let reason = record?.verdictReason
     let isByMode = containment.mode == .drain && reason == .budget
-    // Without a record, the report is about an unreported exit, which interrupts a drain.
+    // A missing record means that the report is about an unreported exit, which interrupts a drain.
     let isInterrupted = hasInterruptedDrain || record == nil
     report.containment = CrashReport.Containment(
       mode: containment.mode, verdict: record?.verdict, reason: isByMode ? nil : reason, obstacle: containment.obstacle,

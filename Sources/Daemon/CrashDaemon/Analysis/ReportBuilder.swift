@@ -80,7 +80,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     report.memoryOmitted = memoryOmitted
     if process.isImported {
       report.source = .recordLine
-      // The times come from the clock of another boot, or of another machine.
+      // Omit the times, because they come from the clock of another boot, or of another machine.
       report.timing = nil
     }
     report.earlierRuntimeWarnings = main.facts.earlierWarnings
@@ -96,8 +96,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     return report
   }
 
-  /// The groups of the other threads that crashed at the same time; nil if all of them have the same group as the
-  /// report.
+  /// Returns the groups of the other threads that crashed at the same time; nil if all of them have the same group as
+  /// the report.
   private func otherGroups(
     _ threads: [(CrashRecord, (thread: CrashReport.CrashedThread, facts: CrashFacts))], than own: CrashReport.Group
   ) -> [CrashReport.Group]? {
@@ -131,7 +131,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   /// The image of the program may have been removed since the earlier analysis. In this case, the new analysis lacks
   /// the evidence from the image's variables and functions.
   private func isBetter(_ earlier: CrashReport.Diagnosis, than diagnosis: CrashReport.Diagnosis) -> Bool {
-    // The earlier diagnosis may contain the expected class, which the new diagnosis cannot determine.
+    // Prefer the earlier diagnosis if this analysis cannot determine the expected class that the earlier diagnosis may
+    // contain.
     if diagnosis.cause == .dangling, earlier.rule == diagnosis.rule { return scope == nil && namedClasses.isEmpty }
     guard diagnosis.cause != .dangling || diagnosis.rule == DiagnosisRule.reuseByCode else { return false }
     switch earlier.rule {
@@ -174,12 +175,12 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     }
   }
 
-  /// The result of each diagnosis rule for the first crashed thread; empty if no thread crashed.
+  /// Returns the result of each diagnosis rule for the first crashed thread; empty if no thread crashed.
   func explanation() -> [CrashReport.RuleOutcome] {
     latestFirst.first.map { DiagnosisRule.explain(thread($0).facts) } ?? []
   }
 
-  /// The frame that the diagnosis names: the first in-app function.
+  /// Returns the frame that the diagnosis names: the first in-app function.
   ///
   /// If there is no in-app function, the frame is the first named function outside of the Swift runtime and the
   /// compiler's code.
@@ -206,7 +207,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       pid: Int(process.peer.pid), uid: Int(process.peer.uid), name: identity.name, executable: identity.executable,
       buildID: process.buildID, startTime: Moment(nanoseconds: identity.startTime_ns).description, unit: process.unit)
     found.architecture = identity.architecture.rawValue
-    // The user who imported a line has already read it, so the report is not restricted.
+    // The user who imported a record line has already read it, so the report is not restricted to root.
     let isRestricted = process.isRestricted || contents.memory.isRestricted && !process.isImported
     if isRestricted { found.isRestricted = true }
     if process.isPIDClaimed { found.isPIDClaimed = true }
@@ -317,7 +318,7 @@ extension ReportBuilder {
       address: hasAddress ? Address(record.address) : nil, sender: sender(record))
   }
 
-  /// The sender of a signal; nil if the kernel sent it.
+  /// Returns the sender of a signal; nil if the kernel sent it.
   ///
   /// The record has the sender's pid in the process's pid namespace. If the process is the sender, the report has the
   /// pid that the process has in crashd's namespace.
@@ -332,7 +333,7 @@ extension ReportBuilder {
     var registers: [String: Address] = [:]
     let architecture = record.architecture
     for (name, value) in zip(architecture.registerNames, record.registers) { registers[name] = Address(value) }
-    // A record without registers has no flags, either.
+    // Omit the flags of a record without registers, because such a record has no flags.
     if !registers.isEmpty { registers[architecture.flagsName] = Address(record.flags) }
     // On AArch64, reports contain the registers that describe a fault, as Apple's reports do.
     if !registers.isEmpty, architecture == .aarch64, record.errorCode != 0 {

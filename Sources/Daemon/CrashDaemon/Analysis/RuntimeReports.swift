@@ -108,8 +108,8 @@ extension CrashFacts {
     if frames.isEmpty { return reports.last }
     for frame in frames.prefix(reportingReach) {
       if reportingFunctions.contains(where: frame.mangled.contains) { return reports.last }
-      // If the frames have no names, it is unknown which function stopped the program. In this case, the result is a
-      // fatal message or empty.
+      // If a frame has no name, it is unknown which function stopped the program. In this case, return the message only
+      // if it is fatal.
       if frame.mangled.isEmpty, !isImage(frame, "libc.so") {
         return reports.isFatal || isImage(frame, "libswift") ? reports.last : ""
       }

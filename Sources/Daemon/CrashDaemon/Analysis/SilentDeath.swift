@@ -81,7 +81,7 @@ struct SilentDeath: Sendable {
     if death.afterCrash == true { diagnosis.sentence = diagnosis.sentence.dropLast() + ", after it had crashed." }
   }
 
-  /// The rules for unreported exits, with the evidence that each rule read.
+  /// Returns the rules for unreported exits, with the evidence that each rule read.
   func explanation(losses: [String: Int]) -> [CrashReport.RuleOutcome] {
     let unit = death.unitResult.map { "the unit's result: \($0)" } ?? "how the unit ended is unknown"
     let candidates = "processes that the OOM kills can have hit: \(death.oomCandidates ?? 0)"

@@ -49,7 +49,7 @@ struct OpenCaches: SymbolLookup {
     return cache.framesWithNearestLines(at: linkAddress).map { frame in
       guard unreadable.contains(frame.mangled) else { return frame }
       var shown = frame
-      // The prefix `?` makes every demangler reject the name.
+      // Add the prefix `?` to the name, so that every demangler rejects it.
       shown.mangled = "?" + frame.mangled
       return shown
     }
@@ -59,7 +59,7 @@ struct OpenCaches: SymbolLookup {
 }
 
 extension CrashRecord.Frame {
-  /// The address in the image for which the name is looked up.
+  /// Returns the address in the image for which the name is looked up.
   ///
   /// A return address is the address after the call instruction. Therefore, the result is the address one byte before
   /// the return address, which belongs to the call.

@@ -24,7 +24,7 @@ enum AttachGreeting {
     let ring: RingSource
     do {
       ring = try RingSource(memory: memory)
-      // The ring is a sealed memfd. Therefore, closing its descriptor cannot block.
+      // The ring is a sealed memfd. Therefore, closing the ring's descriptor cannot block.
       memory.closeAtOnce()
     } catch {
       throw AttachRefusal(error)
@@ -46,7 +46,7 @@ struct Surroundings: Sendable {
   var startTime: UInt64?
   var pidfdInode: UInt64?
   var image: ProcessImage?
-  /// Whether the kernel would refuse to give the user that connected a core dump of the process.
+  /// Whether the kernel would refuse a core dump of the process to the user that connected.
   var isRestricted = false
   var context = ProcessContext()
 
@@ -71,8 +71,8 @@ struct Surroundings: Sendable {
       startTime: stat?.startTime, pidfdInode: pidfdInode, image: ProcessImage.of(pid: pid, pidfd),
       isRestricted: ProcessOwner.isRestricted(owner, stat, user: peer.uid),
       context: groups.map { ProcessContext(machine: MachineFacts.here, cgroups: $0) } ?? unknown)
-    // Check after all reads that the process still exists. If it does, the pid belonged to this process during all
-    // reads.
+    // Check after all reads that the process still exists. If the process exists, the pid belonged to this process
+    // during all reads.
     return cd_process_exists(pidfd.number) ? found : Surroundings(pidfdInode: pidfdInode, context: unknown)
   }
 }
@@ -134,7 +134,7 @@ enum ProcessOwner {
 
 /// Finds the systemd unit of a process.
 enum ProcessUnit {
-  /// The name of the innermost `….service` in the control group hierarchy of systemd.
+  /// Returns the name of the innermost `….service` in the control group hierarchy of systemd.
   ///
   /// The line of this hierarchy begins with `0::` for cgroup v2, and contains `name=systemd` for cgroup v1.
   static func parse(_ text: String) -> String? {

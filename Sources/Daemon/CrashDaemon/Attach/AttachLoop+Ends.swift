@@ -31,8 +31,8 @@ extension AttachLoop {
       return tell(EndedProcess(process: process, end: .goesOn))
     }
     if let ended = endings.begin(process, pidfd: connection.pidfd, token: number | 1) { return tell(ended) }
-    // The process may have replaced its program (`execve`) before it ended. In this case, the program that ended is the
-    // new one, and its hello may still be queued.
+    // Accept queued connections first. The process may have replaced its program (`execve`) before it ended, and the
+    // hello of the new program may still be queued.
     takeWaiting()
     if let ended = endings.look(at: number | 1) { tell(ended) }
   }
@@ -61,7 +61,7 @@ extension AttachLoop {
         let isSameRing = connection.process?.facts.identity.ringID == facts.identity.ringID
         if isSameRing && names.kept == nil { names.kept = name } else { names.stale.append(name) }
       }
-      // The new connection now owns the stored descriptors.
+      // Clear the name in the former connection, because the new connection now owns the stored descriptors.
       connection.process?.keptName = nil
       if connection.process?.facts.image != facts.image || connection.socket == nil { close(number) }
     }

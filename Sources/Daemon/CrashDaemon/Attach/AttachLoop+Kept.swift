@@ -53,7 +53,7 @@ extension AttachLoop {
   /// Leaves a hello (the first message of a process) unread for a later crashd, and closes the connection for the
   /// process.
   ///
-  /// If the process crashes later, it detects that its connection has no reader, and writes its ring to the spool.
+  /// A process that crashes later detects that its connection has no reader, and writes its ring to the spool.
   /// - Returns: The peer.
   private func leave(_ kept: KeptConnection) -> Peer {
     let peer = (try? UnixSocket.peer(of: kept.socket.descriptor.number)) ?? Peer(pid: 0, uid: geteuid())

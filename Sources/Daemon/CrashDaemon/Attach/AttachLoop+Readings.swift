@@ -76,7 +76,7 @@ extension AttachLoop {
       readings.next_ns, readings.last_ns + UInt64(connections.count) * Readings.hurryPerProcess_ns)
   }
 
-  /// The time until the next round of readings; nil if no process is attached.
+  /// Returns the time until the next round of readings; nil if no process is attached.
   func timeToReading_ns(at now_ns: UInt64) -> UInt64? {
     guard connections.values.contains(where: { $0.process != nil && $0.pidfd != nil }) else { return nil }
     return readings.left.isEmpty && readings.next_ns > now_ns ? readings.next_ns - now_ns : 0

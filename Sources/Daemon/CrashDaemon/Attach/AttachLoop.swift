@@ -122,11 +122,11 @@ struct AttachLoop {
   /// Runs the loop until a command stops it.
   mutating func run(commands: () -> [AttachServer.Command]) throws(SystemError) {
     takeKept()
-    // List the files that were already in the spool before crashd started. Before this, accept connections; the comment
-    // of `spooled` explains the order.
+    // First accept the waiting connections, and then list the files that were already in the spool before crashd
+    // started. The comment of `spooled` explains the order.
     takeWaiting()
     configuration.events.yield(.spooled(nil))
-    // Commands may have arrived before the loop began.
+    // Wake the loop once, because commands may have arrived before the loop began.
     poller.wake()
     while true {
       configuration.heartbeat.beat()
@@ -192,7 +192,7 @@ struct AttachLoop {
     for ended in endings.lookAll(pid: pid) { tell(ended) }
   }
 
-  /// The pid of a connection's process; 0 if crashd does not know it yet.
+  /// Returns the pid of a connection's process; 0 if crashd does not know it yet.
   private func pid(of number: UInt64) -> Int32? {
     connections[number].map { $0.process?.facts.peer.pid ?? $0.peer.pid }
   }

@@ -37,8 +37,8 @@ struct AttachRate {
 
   private mutating func forgetSome(at now_ns: UInt64) {
     buckets = buckets.filter { now_ns &- $0.value.time_ns < UInt64(Self.minute_ns) }
-    // Remove all buckets. Within a minute, only a user with many uids can attach under more uids than this limit. The
-    // limit on the number of attached processes still applies to this user.
+    // If there are too many buckets, remove all buckets. Within a minute, only a user with many uids can attach under
+    // more uids than this limit. The limit on the number of attached processes still applies to this user.
     if buckets.count > Self.limit { buckets.removeAll() }
   }
 }

@@ -91,15 +91,15 @@ struct RingSource: Sendable {
   /// Returns how much of the process's memory its records currently contain.
   func memoryMode() -> RingContents.MemoryFacts.Mode { mapping.memoryMode() }
 
-  /// The numbers of requests since the process started.
+  /// Returns the numbers of requests since the process started.
   func requestCounts() -> RingContents.RequestCounts { mapping.requestCounts() }
 
-  /// The running and trapped requests with the given numbers.
+  /// Returns the running and trapped requests with the given numbers.
   func requests(numbered numbers: Set<UInt64>) -> [RingContents.Request] {
     mapping.requests(numbered: numbers, usedBy: descriptor.number)
   }
 
-  /// What containment does in the process; nil if it is off.
+  /// Returns what containment does in the process; nil if it is off.
   func containment() -> RingContents.Containment? { mapping.containment() }
 
   /// Whether the process wakes crashd when it records incidents.
@@ -110,7 +110,7 @@ struct RingSource: Sendable {
   /// Whether crashd may send the process a message about the program's last crash (the last-crash notice).
   func takesLastCrash() -> Bool { mapping.takesLastCrash() }
 
-  /// The result of the last self-test of the guards; nil if the process has not run the self-test.
+  /// Returns the result of the last self-test of the guards; nil if the process has not run the self-test.
   func guardSelfTest() -> GuardSelfTest? { mapping.guardSelfTest() }
 
   /// Reads the identity of the process and its images.
@@ -119,7 +119,7 @@ struct RingSource: Sendable {
   /// Reads the annotations that the process read from its environment.
   func firstAnnotations() -> [String: String] { mapping.firstAnnotations(usedBy: descriptor.number) }
 
-  /// The stamp of the ring: a value that differs from an earlier stamp if a record has changed.
+  /// Returns the stamp of the ring: a value that differs from an earlier stamp if a record has changed.
   func stamp() -> RingStamp { mapping.stamp(usedBy: descriptor.number) }
 
   /// Keeps the pages of the ring that `body` reads in memory until `body` returns.

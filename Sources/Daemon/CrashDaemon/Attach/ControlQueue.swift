@@ -33,11 +33,11 @@ struct ControlQueue {
   /// Unsent messages of the former plan are dropped, because the new plan contains all settings.
   mutating func take(_ plan: ControlPlan?, isWithheld: Bool = false, outcome: ControlOutcome) {
     (self.plan, self.isWithheld) = (plan, isWithheld)
-    // A random round number differs, with high probability, from the number of every round that an earlier crashd
+    // Use a random round number, which very probably differs from the number of every round that an earlier crashd
     // began.
     round = UInt32.random(in: 1...UInt32.max)
     waiting = waiting.filter { $0.kind == .CS_CONTROL_LAST_CRASH }
-    // Send the withhold message first, because the process may crash at any time.
+    // Send the message that withholds memory first, because the process may crash at any time.
     let withhold = isWithheld ? [ControlPlan.withhold(round: round)] : []
     for message in withhold + ControlPlan.messages(of: plan, round: round) {
       waiting.append(
@@ -63,8 +63,8 @@ struct ControlQueue {
   mutating func send(to socket: AttachSocket) {
     while unanswered.count < Self.window, let message = waiting.first {
       let bytes = ControlPlan.message(message.kind, number: message.number, payload: message.payload)
-      // If `send` fails, the socket's buffer is full. The process frees space when it reads a message. When its answer
-      // arrives, crashd sends the next messages.
+      // If `send` fails, the socket's buffer is full. The process frees space when it reads a message. When the
+      // process's answer arrives, crashd sends the next messages.
       guard socket.send(bytes) else { return }
       waiting.removeFirst()
       unanswered[message.number] = message

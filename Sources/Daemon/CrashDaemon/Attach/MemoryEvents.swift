@@ -19,15 +19,15 @@ struct MemoryEvents: Sendable, Equatable {
   /// - Returns: The counter; nil if no control group of the process has a counter.
   static func of(cgroups text: String, read: (String) -> String?) -> MemoryEvents? {
     for found in ControlGroup.list(text) {
-      // A path that begins with `/..` is outside of crashd's cgroup namespace.
+      // Skip a path that begins with `/..`, because it is outside of crashd's cgroup namespace.
       guard !found.path.utf8.split(separator: UInt8(ascii: "/")).contains(where: { $0.elementsEqual("..".utf8) }) else {
         continue
       }
       let group = found.path == "/" ? "" : String(found.path)
       let files: [String]
       if found.controllers.isEmpty {
-        // The file with the suffix `.local` counts only the OOM kills in the group itself, and not those in its child
-        // groups.
+        // Try the file with the suffix `.local` first, which counts only the OOM kills in the group itself, and not
+        // those in its child groups.
         files = ["", "/unified"].flatMap { root in
           ["memory.events.local", "memory.events"].map { "/sys/fs/cgroup\(root)\(group)/\($0)" }
         }

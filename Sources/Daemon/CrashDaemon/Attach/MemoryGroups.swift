@@ -47,7 +47,7 @@ struct MemoryGroups {
     var killed: [Killed] = []
   }
 
-  /// The time after a counted OOM kill.
+  /// The time within which the victim of a counted OOM kill ends.
   ///
   /// A process that still runs after this time was not the victim.
   ///
@@ -108,8 +108,8 @@ struct MemoryGroups {
   /// Whether the baseline of a process in the group may still increase, because crashd has not found the process
   /// running since the last OOM kill.
   ///
-  /// The result is false after `attention_ns`. A victim that waits for a disk may exit later than this, and crashd must
-  /// not read the counter often until then.
+  /// The result is false after `attention_ns`. A victim that waits for a disk may exit later, and crashd must not read
+  /// the counter often until then.
   func mayMove(_ path: String, at now_ns: UInt64) -> Bool {
     guard let group = groups[path], now_ns < group.time_ns + Self.attention_ns else { return false }
     return group.members.contains { number in
@@ -117,7 +117,7 @@ struct MemoryGroups {
     }
   }
 
-  /// The path of the counter file for a process's group.
+  /// Returns the path of the counter file for a process's group.
   func path(of number: UInt64) -> String? { members[number]?.group }
 
   func contains(_ path: String) -> Bool { groups[path] != nil }
@@ -131,7 +131,8 @@ struct MemoryGroups {
     groups[member.group] = group
   }
 
-  /// Handles the end of a process, and attributes an OOM kill to the process if the counter allows this.
+  /// Handles the end of a process, and attributes an OOM kill to the process if the group's counter has an increase
+  /// that no other process explains.
   /// - Parameters:
   ///   - number: The number of the process's connection. The caller must have called `hangUp` for the same number.
   ///   - wasKilled: Whether the process ended by SIGKILL.

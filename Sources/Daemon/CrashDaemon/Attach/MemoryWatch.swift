@@ -64,7 +64,7 @@ struct MemoryWatch {
     return share
   }
 
-  /// The time until `look` is due; nil if `look` is not due before the descriptor becomes readable.
+  /// Returns the time until `look` is due; nil if `look` is not due before the descriptor becomes readable.
   func timeout_ns(at now_ns: UInt64) -> UInt64? { next_ns.map { $0 <= now_ns ? 0 : $0 - now_ns } }
 
   /// Reads the counters after the inotify descriptor became readable.

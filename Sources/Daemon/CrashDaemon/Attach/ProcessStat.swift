@@ -28,7 +28,8 @@ struct ProcessStat: Equatable {
   /// Returns nil if the parent has reaped the process, because its pid may then belong to another process.
   static func read(pid: Int32, of pidfd: Descriptor) -> ProcessStat? {
     let stat = read(pid: pid)
-    // Check after the read that the process still exists. If it does, the pid belonged to this process during the read.
+    // Check after the read that the process still exists. If the process exists, the pid belonged to this process
+    // during the read.
     return cd_process_exists(pidfd.number) ? stat : nil
   }
 

@@ -42,8 +42,8 @@ enum RingExcerpt {
     for (first, end, size) in [(slots, threads, slot), (threads, requests, thread)] {
       for offset in stride(from: first, to: end, by: size) {
         var element = try bytes(of: descriptor, from: offset, to: offset + size)
-        // A slot or thread begins with its state, which is zero if the slot or thread is unused. Slots and threads are
-        // used in order.
+        // Stop at the first unused slot or thread, because slots and threads are used in order. A slot or thread begins
+        // with its state, which is zero if it is unused.
         guard element.prefix(8).contains(where: { $0 != 0 }) else { break }
         if withoutMemory, size == slot { unsafe edit(&element) { unsafe cs_ring_slot_withhold($0) } }
         packed += pieces(element, at: offset)
@@ -53,7 +53,7 @@ enum RingExcerpt {
     return packed
   }
 
-  /// The version of a file that was checked before, by its size.
+  /// Returns the version of a file that was checked before, by its size.
   private static func version(of descriptor: Int32) throws(SystemError) -> RingVersion {
     var status = stat()
     // fstat fills the struct whose address it gets.
@@ -61,7 +61,7 @@ enum RingExcerpt {
     return RingVersion.allCases.first { $0.bytes == Int(status.st_size) } ?? .current
   }
 
-  /// The entries of running and trapped requests.
+  /// Returns the entries of running and trapped requests.
   ///
   /// An entry of a request that has ended still has its texts, which no report may show.
   private static func openRequests(
@@ -78,7 +78,7 @@ enum RingExcerpt {
     return packed
   }
 
-  /// The used parts of the image and class tables.
+  /// Returns the used parts of the image and class tables.
   ///
   /// The unused parts of the tables are holes of the file. Reading the holes would take as long as reading the rest of
   /// the file.

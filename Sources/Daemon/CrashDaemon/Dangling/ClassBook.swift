@@ -150,7 +150,7 @@ struct ClassBook: Codable, Sendable {
     return entries.count - 1
   }
 
-  /// The sum of the bytes of an object, of malloc's overhead, and of the quarantine's record for the object.
+  /// Returns the sum of the bytes of an object, of malloc's overhead, and of the quarantine's record for the object.
   private static func bytesPerSlot(_ counted: ProtectedClass?) -> Double {
     Double(counted?.instanceBytes ?? 64) + 16 + 64
   }

@@ -161,7 +161,8 @@ extension PolicyKeeper {
 
   /// Whether the statistics count the crash in a report.
   ///
-  /// Most reports are not counted. This function does not run on the actor, so the caller can call it without waiting.
+  /// The statistics count only use-after-free crashes whose diagnosis has a high confidence. This function does not run
+  /// on the actor, so the caller can call it without waiting.
   static func counts(_ report: CrashReport) -> Bool {
     report.diagnosis.cause == .dangling && report.diagnosis.confidence >= leastConfidence
   }

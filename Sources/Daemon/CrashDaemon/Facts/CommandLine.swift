@@ -10,7 +10,8 @@ enum CommandLine {
   /// Returns the arguments as one line, in which the scrubber has replaced secrets; nil if there are no arguments.
   static func text(_ bytes: String, scrubbedBy scrubber: TextScrubber) -> String? {
     var arguments = bytes.utf8.split(separator: 0, omittingEmptySubsequences: false).map { String(Substring($0)) }
-    // In the file, a zero byte follows each argument, including the last one.
+    // Remove the empty string after the last zero byte. In the file, a zero byte follows each argument, including the
+    // last one.
     if arguments.last == "" { arguments.removeLast() }
     let line = CleanText.line(scrubber.scrub(arguments: arguments))
     if line.isEmpty { return nil }

@@ -22,7 +22,7 @@ enum ContainerName {
   private static let podDirectory = "libpod_parent"
   /// The prefixes of the scopes in which the engines' own processes run.
   private static let monitors: Set = ["crio-conmon", "libpod-conmon"]
-  /// The names of the container engines by the directories whose files the engines mount into containers.
+  /// The name of the container engine for each directory from which an engine mounts files into containers.
   private static let mounts = ["containers": "docker", "overlay-containers": "podman"]
 
   /// Finds the container in the text of `/proc/PID/cgroup`: the innermost path component that a container engine has
@@ -33,7 +33,7 @@ enum ContainerName {
       for (index, part) in parts.enumerated().reversed() {
         guard let (id, prefix) = id(in: part), !monitors.contains(prefix) else { continue }
         let parent = index > 0 ? parts[index - 1] : ""
-        // In the directory of podman's pods, a name without a prefix is the ID of a pod.
+        // Skip a name without a prefix in the directory of podman's pods, because it is the ID of a pod.
         if prefix.isEmpty, parent == podDirectory, index + 1 < parts.count { continue }
         return CrashReport.Container(
           id: id, runtime: scopes[prefix] ?? (prefix.isEmpty ? directories[parent] : nil), source: "cgroup",
@@ -68,7 +68,8 @@ enum ContainerName {
         found.name = name ?? found.name
       }
     }
-    // In a pod, /etc/hostname belongs to the pod's sandbox, which is not the process's container.
+    // Discard the ID that was found by /etc/hostname in a pod, because this file belongs to the pod's sandbox and not
+    // to the process's container.
     if found.podUID != nil { (found.id, found.runtime) = (nil, nil) }
     if found == CrashReport.Container() { return nil }
     found.source = "mountinfo"
@@ -87,7 +88,7 @@ enum ContainerName {
     let rest = bytes.dropLast(digits)
     guard let mark = rest.last else { return (id, "") }
     guard mark == UInt8(ascii: "-") || mark == UInt8(ascii: ":") else { return nil }
-    // containerd names a control group SLICE:PREFIX:ID.
+    // Use the last part of the prefix, because containerd names a control group SLICE:PREFIX:ID.
     let prefix = rest.dropLast().split(separator: UInt8(ascii: ":")).last ?? []
     return (id, String(decoding: prefix, as: UTF8.self))
   }

@@ -49,7 +49,7 @@ enum MachineFacts {
     return id.map { UInt64($0).hexadecimal(digits: 2) }.joined()
   }
 
-  /// The value of `PRETTY_NAME` in an os-release(5) file, without its quotes.
+  /// Returns the value of `PRETTY_NAME` in an os-release(5) file, without its quotes.
   static func distribution(_ text: String) -> String? {
     let mark = Array("PRETTY_NAME=".utf8)
     guard let line = text.utf8.split(separator: UInt8(ascii: "\n")).first(where: { $0.starts(with: mark) }) else {

@@ -10,7 +10,7 @@ struct MemoryLimit: Sendable, Equatable {
   private static let secondVersion = ("memory.max", "memory.current")
   /// The maximum depth of a control group in the hierarchy.
   ///
-  /// Deeper groups are ignored, because crashd reads a file for each level. These groups are rare.
+  /// Deeper groups are ignored, because crashd reads a file for each level. Such deep groups are rare.
   private static let depthLimit = 16
   /// The smallest value that is treated as "no limit", because cgroup version 1 prints a very large number if there is
   /// no limit.
@@ -20,7 +20,7 @@ struct MemoryLimit: Sendable, Equatable {
   init?(cgroups text: String) {
     for group in ControlGroup.list(text) {
       let parts = group.path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
-      // A path that begins with `/..` is outside of crashd's cgroup namespace.
+      // Skip a path that begins with `/..`, because it is outside of crashd's cgroup namespace.
       guard parts.count <= Self.depthLimit, !parts.contains("..") else { continue }
       let isFirstVersion = !group.controllers.isEmpty
       guard !isFirstVersion || group.controllers.split(separator: ",").contains("memory") else { continue }

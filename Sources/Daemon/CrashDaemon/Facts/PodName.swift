@@ -9,7 +9,7 @@ enum PodName {
   /// `machine-libpod_pod_ID.slice` or the directory `libpod_parent/ID`.
   static func of(groups parts: ArraySlice<String>) -> String? {
     for (index, part) in zip(parts.indices, parts).reversed() {
-      // containerd names a control group SLICE:PREFIX:ID.
+      // Use the part before the first colon, because containerd names a control group SLICE:PREFIX:ID.
       let name = part.utf8.prefix { $0 != UInt8(ascii: ":") }
       if let uid = uid(inGroup: Array(name)) { return uid }
       if index > parts.startIndex, index + 1 < parts.endIndex, parts[index - 1] == "libpod_parent", isPodmanID(part) {

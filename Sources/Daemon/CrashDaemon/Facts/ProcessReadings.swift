@@ -47,8 +47,8 @@ final class ProcessReadings: Sendable {
     }
     guard isDue else { return false }
     let found = ProcessFigures.resources(pid: facts.peer.pid, limit: facts.context.memoryLimit, time: Moment.now())
-    // Check after the read that the process still exists. If it does, the pid belonged to this process during the whole
-    // read. An exiting process has already released its memory, so the reading is not used.
+    // Check after the read that the process still exists. If the process exists, the pid belonged to this process
+    // during the whole read. An exiting process has already released its memory, so the reading is not used.
     guard cd_process_exists(pidfd.number), found.residentBytes != nil else { return true }
     state.withLock { state in
       state.resources = found
@@ -86,8 +86,8 @@ final class ProcessReadings: Sendable {
         ? SmallFile.text(at: "/proc/\(peer.pid)/cmdline", limitBytes: CommandLine.readLimitBytes) : nil
       let mounts = needsContainer ? SmallFile.text(at: "/proc/\(peer.pid)/mountinfo", limitBytes: Self.mountBytes) : nil
       guard cd_process_exists(pidfd.number) else { return }
-      // The privacy rules were checked when the settings were read. If they are invalid nevertheless, drop the command
-      // line, because it may contain secrets.
+      // The privacy rules were checked when the settings were read. If the rules are invalid nevertheless, drop the
+      // command line, because the command line may contain secrets.
       let text = (try? TextScrubber(privacy)).flatMap { scrubber in
         bytes.flatMap { CommandLine.text($0, scrubbedBy: scrubber) }
       }

@@ -114,7 +114,7 @@ extension Forwarder {
         while !window.isEmpty {
           let alarm = alarm(channel, window)
           defer { alarm.cancel() }
-          // If the task is canceled, the sequence ends without an element.
+          // If the sequence ends without an element, the task was canceled.
           guard await progress.next() != nil else { throw CancellationError() }
         }
         // Removed events are reported together with the next event. Until then, do not move the stored cursor past
@@ -159,7 +159,8 @@ private final class ForwardAnswers: ChannelInboundHandler {
   private let end: AsyncStream<[UInt8]>.Continuation
 
   /// - Parameters:
-  ///   - answers: The stream of the answers; nil if no task reads answers. If it is nil, the channel carries raw bytes.
+  ///   - answers: The stream of the answers; nil if no task reads answers. Without this stream, the channel carries raw
+  ///     bytes.
   ///   - end: The stream that the handler finishes when the connection ends.
   init(_ answers: AsyncStream<[UInt8]>.Continuation?, end: AsyncStream<[UInt8]>.Continuation) {
     (self.answers, self.end) = (answers, end)

@@ -25,7 +25,9 @@ struct GuardWords: Codable, Sendable, Equatable {
   /// A later version of crashd may have stored a mode that this version does not support. crashd keeps this mode, but
   /// does not send it to processes.
   var modes: [String: String] = [:]
-  /// The modes of implicit protections, which the program uses without a call in its source code, by kind.
+  /// The modes of implicit protections, by kind.
+  ///
+  /// The source code of a program that uses an implicit protection does not call a guard.
   var implicitModes: [String: String] = [:]
 
   var isEmpty: Bool { modes.isEmpty && implicitModes.isEmpty }

@@ -22,14 +22,14 @@ struct RequestTotals: Sendable {
     fileprivate init(otherOf account: UInt32) { (uid, program, build) = (account, "other", "other") }
   }
 
-  /// The numbers of requests.
+  /// The numbers of requests of one process, or of all processes of a build.
   struct Counts: Equatable, Sendable {
     var begun = 0
     var finished = 0
     var failed = 0
-    /// The requests that had not ended when their process ended.
+    /// The number of requests that had not ended when their process ended.
     var lost = 0
-    /// The requests whose trap was contained; these are also in `failed`.
+    /// The number of requests whose trap was contained; `failed` includes these requests.
     var contained = 0
     /// The number of processes that drained, by the event that ended the drain.
     var drains: [String: Int] = [:]
@@ -98,7 +98,7 @@ struct RequestTotals: Sendable {
 
   private struct Build: Sendable {
     let key: Key
-    /// The requests of ended processes.
+    /// The numbers of requests of ended processes.
     var counts = Counts()
     /// The number of attached processes.
     var attached = 0
@@ -119,7 +119,8 @@ struct RequestTotals: Sendable {
 
   /// Begins to count the requests of a process.
   ///
-  /// - Returns: The process, for the call of `end`; nil if there are too many users, so that it is not counted.
+  /// - Returns: The process, for the call of `end`; nil if there are too many users, so that the process is not
+  ///   counted.
   mutating func attach(
     _ key: Key, of account: UInt32, before: RingContents.RequestCounts, containedBefore: UInt32 = 0
   ) -> Member? {

@@ -47,7 +47,7 @@ extension CrashAnalysis {
         // The report is not in the store: it waits in memory, or it was removed in the meantime.
         return
       } catch {
-        // The store keeper itself reports outages of the store.
+        // Do not log an outage of the store, because the store keeper logs it.
         if !error.isOutage {
           logger.warning("cannot record \(what) in report \(id): \(error), ignoring")
         }

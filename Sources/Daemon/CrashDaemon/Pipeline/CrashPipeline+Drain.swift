@@ -18,7 +18,7 @@ extension CrashPipeline {
         Task.detached(priority: priority) { await self.drain(process, permit) }
       }
     }
-    // The ring is read only after the symbol jobs of its images are queued.
+    // Wait until the symbol jobs of the ring's images are queued, and read the ring only after that.
     guard let preparation = entry(process.number)?.preparation else { return enter() }
     Task.detached {
       await preparation.value
@@ -101,7 +101,7 @@ extension CrashPipeline {
     let ring = RingKey(entry.process.facts)
     // Remove the spool copy while `rings` still contains the ring, because until then no other task reads the copy.
     if entry.isDone { spooler.spool.removeCopy(of: ring.id, owner: ring.user) }
-    // A process that goes on may end its requests later. If the process attaches again with the same ring, crashd
+    // A process that still runs may end its requests later. If the process attaches again with the same ring, crashd
     // counts the requests from that attach on.
     let hasEnded = entry.end.map { $0.end != .goesOn } ?? false
     let requests = entry.requests.map { member in

@@ -15,8 +15,8 @@ extension CrashPipeline {
           group.addTask { await self.readIncidents(of: ring, first: number) }
         } else {
           // Do not begin a new reading. Either a reading of this ring is already queued, or the account has reached its
-          // limit, and `readUnannounced` stores the incidents. `readUnannounced` also stores them if the queued reading
-          // fails. Clear the flag, so that the process can announce later incidents.
+          // limit, and `readUnannounced` stores the incidents. `readUnannounced` also stores the incidents if the
+          // queued reading fails. Clear the flag, so that the process can announce later incidents.
           process.hasNewIncidents.store(false, ordering: .sequentiallyConsistent)
         }
       }
@@ -43,8 +43,8 @@ extension CrashPipeline {
     // Ordering: clear the flag before the incidents are read. For an incident that is recorded later, the attach thread
     // then sets the flag and announces the incident again.
     process.hasNewIncidents.store(false, ordering: .sequentiallyConsistent)
-    // Another reading of this ring is queued, and will also read these incidents. Therefore, at most one reading of a
-    // ring is queued while another reading of the same ring waits for symbols.
+    // Return if another reading of this ring is queued, because that reading will also read these incidents. Therefore,
+    // at most one reading of a ring is queued while another reading of the same ring waits for symbols.
     if observing.waitingCount(ring) > 0 { return }
     let start_ns = Moment.monotonic_ns()
     // The reading runs in a separate task, which is not canceled when crashd stops. A canceled reading would store

@@ -2,7 +2,7 @@ import CrashRing
 import CrashStore
 import Synchronization
 
-// The numbers of requests by build, which crashd reports as metrics.
+// Counts the requests of attached processes by build, for crashd's metrics.
 extension CrashPipeline {
   /// Begins to count the requests of a process.
   ///

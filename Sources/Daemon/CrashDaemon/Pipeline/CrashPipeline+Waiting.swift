@@ -21,12 +21,13 @@ extension CrashPipeline {
     guard let newest = live.last?.process.facts ?? past.last?.facts else {
       return Progress(isAttached: false, isSettled: isSettled, reports: [])
     }
-    // A process that replaced its program (`execve`) attached more than once. The attachments may have ended in any
-    // order.
+    // Collect the reports of all attachments of the process. A process that replaced its program (`execve`) attached
+    // more than once, and the attachments may have ended in any order.
     var reports = past.filter { newest.isSameProcess(as: $0.facts) }.flatMap(\.reports)
     if reports.isEmpty, live.isEmpty { reports = past.last?.reports ?? [] }
     reports += live.flatMap(\.reports)
-    // A process that crashes while it connects may have two connections with the same ring and the same report.
+    // Remove duplicates, because a process that crashes while it connects may have two connections with the same ring
+    // and the same report.
     var seen: Set<String> = []
     reports.removeAll { !seen.insert($0).inserted }
     return Progress(isAttached: true, isSettled: isSettled, reports: reports)

@@ -40,7 +40,7 @@ final class CrashPipeline: Service {
 
   let analysis: CrashAnalysis
   let limits: Limits
-  /// Protects the state.
+  /// The state of the pipeline, which a lock protects.
   ///
   /// A task holds the lock `state` only while it does short work that does not block.
   ///
@@ -169,8 +169,8 @@ final class CrashPipeline: Service {
     register.note(.attached(process))
     rings.add(RingKey(process.facts))
     state.withLock { $0.entries[process.number] = entry }
-    // The ring is read only after the process is in `entries`. A client may have detected that crashd accepted the
-    // process, and may already ask for the list of processes.
+    // Read the ring only now, when the process is in `entries`. A client that knows that crashd accepted the process
+    // may already request the list of processes.
     countRequests(of: process)
     tellCount()
   }

@@ -62,7 +62,7 @@ final class EventHub: Sendable {
   /// The cursor of the registered reader that has read the fewest events; nil if there is no reader.
   var slowestReader: StoreCursor? { state.withLock { $0.readers.values.min() } }
 
-  /// Returns a stream of notifications.
+  /// Returns a stream that has an element whenever the store may have news of the topic.
   ///
   /// If several changes happen before a listener reads its stream, they are combined into one element. An incident
   /// wakes only listeners whose `visibility` includes the process of the incident. A report wakes every listener.

@@ -1,8 +1,8 @@
 /// The lifecycle of a process in the pipeline: attached → crashed → read → symbolicated → stored → ended.
 ///
 /// Four parts of the state change independently: the turn, the presence of the process, the ring, and the outcome of
-/// the crash. The turn states whether the ring is queued, being read or idle. In the table, an empty cell means that
-/// this part does not change.
+/// the crash. The turn states whether a reading of the ring is queued, is running, or neither. In the table, an empty
+/// cell means that this part does not change.
 ///
 /// | event         | turn                     | presence                  | ring     | crash                      |
 /// |---------------|--------------------------|---------------------------|----------|----------------------------|
@@ -15,9 +15,9 @@
 /// | `finishTurn`  | reading → idle           |                           |          |                            |
 /// |               | readingAndDue → queued ¹ |                           |          |                            |
 ///
-/// ¹ The pipeline requests a permit. ² If the socket of the process is closed. ³ With the permit, the ring is read,
-/// symbolicated and committed (`CrashAnalysis.analyse`). ⁴ By the final reading; the ring is not read again. ⁵ If the
-/// reading found something new.
+/// ¹ The pipeline then requests a permit. ² This change occurs only if the socket of the process is closed. ³ The
+/// pipeline has the permit, and now reads, symbolicates and stores the ring (`CrashAnalysis.analyse`). ⁴ Only the final
+/// reading makes this change; the ring is not read again. ⁵ This change occurs only if the reading found something new.
 ///
 /// After the final reading of an ended process, the pipeline stores a report if the exit was an unreported exit, and
 /// removes the process.
@@ -104,7 +104,7 @@ extension ProcessLife {
     switch outcome {
     case .nothingNew: break
     case .stored: crash = .stored
-    // Only a spool file can have the outcome `unanswered`. For an attached process, `unanswered` is treated as `held`.
+    // Treat `unanswered` as `held`, although only a spool file can have the outcome `unanswered`.
     case .held, .unanswered: crash = .held
     case .failed: crash = .failed
     }
@@ -145,7 +145,7 @@ extension ProcessLife {
   }
 }
 
-// Values that are derived from the state of a process.
+// Derives values from the state of a process.
 extension ProcessLife {
   /// How the process ended; nil until crashd knows the exit status.
   var end: EndedProcess? { if case .ended(let ended) = presence { ended } else { nil } }

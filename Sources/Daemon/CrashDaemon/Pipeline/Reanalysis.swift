@@ -118,7 +118,7 @@ actor Reanalysis {
     var (contents, symbols) = await analysis.openAgain(process)
     let second: SnapshotUnwinder.Outcome?
     do throws(SnapshotUnwinder.Busy) {
-      // The stack in a record line is cut.
+      // Skip the cross-check of a record line, because a record line contains only a part of the stack.
       second =
         process.facts.isImported
         ? nil : try await analysis.unwinder.unwind(contents, for: process.facts.peer.uid, waits: waits)
@@ -143,7 +143,9 @@ actor Reanalysis {
     Set((unwinding ?? []).filter { $0.shown == .snapshot }.map(\.tid))
   }
 
-  /// An unreported exit needs a separate method, because the ring does not contain how the process ended.
+  /// Builds the new report, either of a crash or of an unreported exit.
+  ///
+  /// An unreported exit needs a separate call of the builder, because the ring does not contain how the process ended.
   private static func report(_ builder: ReportBuilder<OpenCaches>, _ old: CrashReport) -> CrashReport? {
     var report: CrashReport?
     if let death = old.death, let time = Moment(rfc3339: old.time) {

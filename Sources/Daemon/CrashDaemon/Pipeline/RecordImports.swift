@@ -26,7 +26,7 @@ struct RecordImports: Sendable {
   ///
   /// - Returns: The ID of the report, and whether the call stored it.
   func take(_ text: String, for user: UInt32) async throws(Failure) -> (id: String, isNew: Bool) {
-    // With one line of a user at a time, two lines cannot get the same new ID.
+    // Import one line of a user at a time, so that two lines cannot get the same new ID.
     let result = await turns.withPermit(for: user) { _ in
       do throws(Failure) {
         return Result<(id: String, isNew: Bool), Failure>.success(try await taken(text, for: user))
@@ -106,8 +106,8 @@ struct RecordImports: Sendable {
       let before = try Reanalysis.process(of: old, raw: raw)
       return before.ring.contents().records.contains { $0.time_ns == moment } ? .same : .other
     } catch {
-      // The report has no raw record, or a raw record of another version. Then only the time of the first crash is
-      // known.
+      // The report has no raw record, or a raw record of another version. Compare only the time of the first crash,
+      // because nothing else is known.
       return old.time == Moment(nanoseconds: moment).description ? .same : .other
     }
   }
@@ -132,7 +132,8 @@ struct RecordImports: Sendable {
       // The kernel confirmed neither the process nor its user. The report therefore belongs to the caller.
       var facts = ProcessFacts(contents, peer: Peer(pid: contents.identity.pid, uid: user), unit: nil)
       (facts.isPIDClaimed, facts.isImported, facts.cut) = (true, true, line.cut)
-      // The crash may be older than the last boot of this machine, or may have happened on another machine.
+      // Do not limit the times, because the crash may be older than the last boot of this machine, or may have happened
+      // on another machine.
       facts.times = TimeBounds()
       let moment = contents.records.map(\.time_ns).max() ?? 0
       let ring = try RingSource(memory: file.descriptor)

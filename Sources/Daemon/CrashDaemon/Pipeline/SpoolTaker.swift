@@ -24,7 +24,7 @@ actor SpoolTaker {
   /// These files are skipped, because another reading would fail again. The files are read again after the store has
   /// failed and recovered.
   private var failedFiles: [String: SpoolDirectory.FileIdentity] = [:]
-  /// Names of files that crashd could not open because it lacked a resource, such as a free descriptor.
+  /// The names of the files that crashd could not open because it lacked a resource, such as a free descriptor.
   ///
   /// The set ensures that this failure is logged only once for each file.
   private var toldFiles: Set<String> = []
@@ -33,7 +33,8 @@ actor SpoolTaker {
   private var pass: (names: Set<String>, leavings: UInt64?)?
   private var taking: Task<Void, Never>?
   private var isStopping = false
-  /// The end of the last removal of foreign and excess files, and whether crashd must check the directory again.
+  /// The time at which the last removal of foreign and excess files ended, and whether crashd must check the directory
+  /// again.
   private var tidied_ns: UInt64 = 0
   private var isTidyingDue = false
 

@@ -7,7 +7,7 @@ import Synchronization
 /// requests of a crash, and reads the requests again after the wait. Requests that end during the wait are then missing
 /// in the report.
 final class WaitingRequests: Sendable {
-  /// The bytes of each account.
+  /// The number of bytes that each account has reserved.
   private let bytes = Mutex<[UInt32: Int]>([:])
 
   /// Reserves memory for the requests of one crash of a user.
@@ -46,9 +46,12 @@ extension RingContents.Requests {
     }
   }
 
-  /// A dictionary has its own header, and memory for at most three pairs for each pair that it contains.
+  /// The bytes of a dictionary's header, and the bytes to count for each pair: a dictionary has memory for at most
+  /// three pairs per pair that it contains.
   private static let (dictionaryBytes, tagBytes) = (96, 3 * MemoryLayout<(String, String)>.stride)
 
+  /// Returns an upper bound of the memory that a string takes outside of its value.
+  ///
   /// A string of more than 15 bytes is stored outside of the value, with a header and a size that is rounded up.
   private static func bytes(of text: String) -> Int { text.utf8.count <= 15 ? 0 : text.utf8.count + 64 }
 }

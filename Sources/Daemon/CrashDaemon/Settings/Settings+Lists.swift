@@ -66,6 +66,8 @@ extension Settings {
     ], isInline: true
   ) { rule, _ in rule.isEmpty ? "each rule of privacy.no-memory needs a key, such as exe: /usr/bin/shop" : nil }
 
+  /// Returns the uid of the user with this name or number; nil if there is no such user.
+  ///
   /// A numeric uid is accepted even if this machine has no such user, because containers have users of their own.
   private static func user(_ text: String) -> UInt32? {
     if let number = UInt32(text) { return number == .max ? nil : number }

@@ -9,7 +9,7 @@ extension SpoolDirectory {
   struct Tidying {
     /// Files that the in-process library never creates.
     ///
-    /// crashd recognizes them by their names, or because they are not regular files.
+    /// crashd recognizes such files by their names, or because they are not regular files.
     var foreign: [(name: String, owner: UInt32)] = []
     /// The number of rings that were removed because of the quota, by account.
     var excess: [UInt32: Int] = [:]
@@ -65,7 +65,7 @@ extension SpoolDirectory {
     return found
   }
 
-  /// The configured quota for one user, limited to a quarter of the size of the file system.
+  /// Returns the configured quota for one user, limited to a quarter of the size of the file system.
   private func quotaBytes(_ limits: Limits) -> Int {
     var space = statvfs()
     // fstatvfs writes one struct statvfs, to `space`.

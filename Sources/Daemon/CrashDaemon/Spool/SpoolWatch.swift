@@ -10,7 +10,7 @@ struct SpoolWatch: Sendable {
   /// The events since the previous call of `read`.
   struct News: Equatable {
     var names: [String] = []
-    /// Whether a process created a file.
+    /// Whether a process created a file in the spool directory.
     ///
     /// The file may be foreign or exceed the quota.
     var hasBegun = false

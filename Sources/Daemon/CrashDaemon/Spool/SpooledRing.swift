@@ -4,7 +4,7 @@ import CrashStore
 
 /// The result of comparing a ring in the spool with its stored report.
 ///
-/// A process may both announce its crash and leave its ring in the spool. If crashd was killed, it may have stored this
+/// A process may both announce its crash and leave its ring in the spool. A crashd that was killed may have stored this
 /// ring, or an earlier state of the ring, without removing the file.
 enum SpooledRing: Sendable {
   /// The store has all contents of the ring.
@@ -44,7 +44,8 @@ extension CrashAnalysis {
     // An equal ID does not prove that the rings are the same, because a process of another user may have chosen this
     // ID.
     guard old.process.uid == Int(facts.peer.uid) else { return .news(process) }
-    // A record line has only a part of its ring. The report of the whole ring therefore replaces that of the line.
+    // A record line has only a part of its ring. Therefore, a report of the whole ring replaces the report of the
+    // record line.
     if old.source != nil { return .news(process) }
     if let before = try? Reanalysis.process(of: old, raw: raw),
       !SpooledRing.hasNews(Seen(read(process, isFinal: true)), beside: Seen(read(before, isFinal: true)))

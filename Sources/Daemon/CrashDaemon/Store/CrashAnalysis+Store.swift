@@ -23,7 +23,8 @@ extension CrashAnalysis {
     guard !snapshot.contents.records.isEmpty else { return .nothingNew }
     var contents = snapshot.contents
     if var requests = snapshot.requests {
-      // A drain changes the numbers of requests until it ends.
+      // During a drain, store the numbers of requests of this reading, because the drain changes these numbers until it
+      // ends.
       let counts = contents.requests.counts
       if contents.containment?.drain != nil, !counts.isEmpty { requests.counts = counts }
       contents.requests = requests
@@ -37,7 +38,8 @@ extension CrashAnalysis {
         return made
       }
       source.count(snapshot.losses, isSettled: true, in: ledger)
-      // The crash of an imported line may have happened on another machine, or never.
+      // The policy does not count the crash of an imported record line, which may have happened on another machine, or
+      // never.
       if let made, made.source == nil, PolicyKeeper.counts(made) { await policy?.stored(made, of: process.facts) }
       guard place == .store else { return .held(id: id, seen: snapshot.seen) }
       let late = symbols.gaps.filter { $0.value.mayFill }.keys
@@ -53,7 +55,8 @@ extension CrashAnalysis {
   /// The stored context is preferred, because a later reading has less information about the time of the crash. For
   /// example, the process and its memory may no longer exist after a restart of crashd.
   private func storedContext(of facts: ProcessFacts) -> ProcessContext? {
-    // Ignore an error here. If it persists, it occurs again when the report is stored, and is reported at that time.
+    // Ignore an error here. An error that persists occurs again when the report is stored, and is reported at that
+    // time.
     guard let old = try? store.report(idPrefix: facts.identity.ringID).report else { return nil }
     return old.process.uid == Int(facts.peer.uid) ? ProcessContext(old) : nil
   }

@@ -188,7 +188,7 @@ final class StoreOutage: Sendable {
 
   /// Whether systemd may drop the ring of an ended process now.
   ///
-  /// If it may not, systemd drops the ring when the report is stored.
+  /// Otherwise, systemd drops the ring when the report is stored.
   /// - Returns: True if no held report needs the ring.
   func mayForget(_ keptName: String) -> Bool {
     state.withLock { state in
@@ -205,7 +205,7 @@ final class StoreOutage: Sendable {
   /// - Returns: Whether the store was failing before.
   func recovered() -> Bool {
     state.withLock { state in
-      // A report that is held in memory shows that the store has failed again.
+      // Return if a report is held in memory, because this shows that the store has failed again.
       guard state.held.isEmpty else { return false }
       defer { (state.failure, state.since) = (nil, nil) }
       return state.failure != nil

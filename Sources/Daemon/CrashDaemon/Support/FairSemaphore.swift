@@ -108,7 +108,7 @@ final class FairSemaphore: Sendable {
   }
 }
 
-// A permit that a caller holds.
+// Defines the permits that callers hold.
 extension FairSemaphore {
   /// One permit of a semaphore.
   ///

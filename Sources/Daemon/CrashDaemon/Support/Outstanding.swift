@@ -2,7 +2,7 @@ import Synchronization
 
 /// Counts work that has begun but has not ended.
 ///
-/// When crashd stops, it waits until the count is zero.
+/// crashd ends only after the count has become zero.
 final class Outstanding: Sendable {
   private struct State {
     var count = 0

@@ -53,7 +53,7 @@ final class SharedTurns<Key: Hashable & Sendable>: Sendable {
     end(key)
   }
 
-  /// The number of callers that wait for the next run.
+  /// Returns the number of callers that wait for the next run.
   func waitingCount(_ key: Key) -> Int { turns.withLock { $0[key]?.next.count ?? 0 } }
 
   /// Ends a run.

@@ -4,8 +4,8 @@ import LinuxSystem
 
 /// The directory of symbol caches and unwind tables.
 ///
-/// The total size of its files is limited. Files that may be used for all users are in the directory itself. Files that
-/// may be used for only one user are in a subdirectory for this user.
+/// The total size of the directory's files is limited. Files that may be used for all users are in the directory
+/// itself. Files that may be used for only one user are in a subdirectory for this user.
 struct CacheDirectory {
   let path: String
 
@@ -22,8 +22,8 @@ struct CacheDirectory {
   /// Sets the access time of a file to the current time, because the file system may not record reads.
   static func touch(_ path: String) {
     let times = [timespec(tv_sec: 0, tv_nsec: Int(now)), timespec(tv_sec: 0, tv_nsec: Int(keep))]
-    // utimensat reads the two timespec values of `times`. Ignore an error. The only effect of an error is that `prune`
-    // may remove the file earlier than other files.
+    // utimensat reads the two timespec values of `times`. Ignore an error, because its only effect is that `prune` may
+    // remove the file earlier than other files.
     _ = unsafe utimensat(AT_FDCWD, path, times, 0)
   }
 

@@ -16,9 +16,9 @@ struct FetchQueue {
 }
 
 // Fetches debug information from debuginfod servers for images without debug information: the image itself contains
-// none, and no debug file is installed. When a process attaches, crashd first builds the caches of its images. After
-// this, it queries the servers. If the process crashes in the meantime, its report does not wait for the servers. This
-// report has function names but no line numbers, until the line numbers arrive.
+// none, and no debug file is installed. When a process attaches, crashd first builds the caches of its images, and then
+// queries the servers. If the process crashes in the meantime, its report does not wait for the servers. This report
+// has function names but no line numbers, until the line numbers arrive.
 extension SymbolCaches {
   /// The number of requests to servers with each outcome since crashd started, and the number of builds that wait for a
   /// request.

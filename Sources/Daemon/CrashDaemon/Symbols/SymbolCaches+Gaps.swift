@@ -37,8 +37,8 @@ extension SymbolCaches {
       if cache.isIncomplete { return SymbolGap(reason: "part of its debug information cannot be read") }
       if cache.hasDebugInformation { return nil }
       let names = Self.names(buildID, user)
-      // A partial cache was built just now, and already includes installed debug files. For any other cache, a job that
-      // is pending may still add line numbers from an installed debug file.
+      // Exclude a partial cache, which was built just now and already includes installed debug files. For any other
+      // cache, a pending job may still add line numbers from an installed debug file.
       if !cache.isPartial, names.contains(where: isPending) {
         return SymbolGap(reason: "its debug information was not ready in time", mayFill: true, isNamesOnly: true)
       }
@@ -58,7 +58,7 @@ extension SymbolCaches {
   /// Publishes the report in `lateReports` when the missing symbols of the given builds have arrived.
   func remember(_ report: LateReport, until buildIDs: some Collection<String>) {
     let names = buildIDs.flatMap { Self.names($0, report.user) }.filter { isPending($0) || isFetched($0) }
-    // The symbols have arrived since the report was built.
+    // Publish the report at once if its symbols have arrived since it was built.
     if names.isEmpty { lateContinuation.yield(report) }
     guard late.values.reduce(0, { $0 + $1.count }) < configuration.limits.lateReports else { return }
     for name in names { late[name, default: []].insert(report) }
@@ -76,7 +76,7 @@ extension SymbolCaches {
 
   /// Publishes the reports for which no other request to a server is pending.
   ///
-  /// crashd requests each library of a program separately. If it published a report after each request, subscribers
+  /// crashd requests each library of a program separately. If crashd published a report after each request, subscribers
   /// would receive too many events.
   func tellFetched(_ name: CacheName) {
     if isPending(name) { return }

@@ -2,23 +2,24 @@ import CrashSymbols
 import LinuxSystem
 import Logging
 
-// Builds partial caches for crashes that wait for symbols. The first crash of a build often occurs before the build's
-// complete cache exists, for example when a server crashes directly after its start. In this case, crash-analyse first
-// decodes only the compilation units of the crash's frames. At the same time, another job reads the whole image.
+// Builds partial caches for crashes whose analysis waits for symbols. The first crash of a build often occurs before
+// the build's complete cache exists, for example when a server crashes directly after its start. In this case,
+// crash-analyse first decodes only the compilation units of the crash's frames. At the same time, another job reads the
+// whole image.
 extension SymbolCaches {
-  /// A job that builds a partial cache for a waiting crash.
+  /// A job that builds a partial cache for a crash whose analysis waits.
   ///
-  /// The partial cache contains only the addresses that the crash needs.
+  /// The partial cache contains only the addresses of the crash's frames.
   struct HastyJob {
     var name: CacheName
-    /// The number of the `Waiter` that represents the crash.
+    /// The number of the `Waiter` that represents the analysis of the crash.
     var number: UInt64
     /// The user whose process crashed.
     var user: FairUser
     var addresses: Set<UInt64>
   }
 
-  /// Starts a job for each cache that a crash waits for, if the limits allow it.
+  /// Starts a job for each cache that the analysis of a crash waits for, if the limits allow it.
   ///
   /// The remaining jobs wait in a queue.
   func startHastyJobs(for number: UInt64, _ wanted: [String: Set<UInt64>], of user: UInt32) {
@@ -36,9 +37,10 @@ extension SymbolCaches {
   ///
   /// The user with the fewest running jobs is served first, and no user can get all permits.
   private func startHastyJobs() {
-    // Remove the queued jobs whose crash no longer waits for the cache.
+    // Remove the queued jobs for which no analysis of a crash waits any more.
     hastyJobs.remove { waiters[$0.number]?.names.contains($0.name) != true }
-    // If a user has no CPU time left, crashes of this user get no partial caches and wait for the complete caches.
+    // If a user has no CPU time left, no partial caches are built for this user's crashes, whose analyses then wait for
+    // the complete caches.
     while let (next, _) = hastyJobs.next(where: { configuration.cpu.wait_ns(for: $0) == 0 }) {
       if !start(next) { hastyJobs.giveBack(next.user) }
     }
@@ -76,7 +78,7 @@ extension SymbolCaches {
       waiters[hasty.number]?.names.remove(hasty.name)
       wake(hasty.number)
     case .failure(let error):
-      // If the file itself cannot be used, the job that builds the complete cache reports this.
+      // If the file itself cannot be used, the job that builds the complete cache reports the failure.
       configuration.logger.debug("no partial symbol cache of build \(hasty.name.buildID): \(error)")
     }
     startHastyJobs()

@@ -1,17 +1,17 @@
 import CrashSymbols
 
-// Rebuilds a cache without line numbers if a debug file was installed after the cache had been built. crashd checks
-// this when a process attaches or crashes, and when it analyzes a report again.
+// Rebuilds a cache without line numbers if a debug file was installed after the cache had been built. crashd looks for
+// such a debug file when a process attaches or crashes, and when crashd analyzes a report again.
 extension SymbolCaches {
   /// The minimum time between two searches for debug files in the directory of an image.
   private static let besideAgain_ns: UInt64 = 10_000_000_000
 
   /// Rebuilds the caches of an image if debug files were installed after the caches had been built.
   ///
-  /// If the debug file is in the system's directory of debug files, a crash waits for the rebuilt cache. After a
-  /// failure or time-out, the crash uses the existing cache, which has only function names. A crash never waits for
-  /// debug files in the image's directory, because the file system of this directory may block forever. The cache that
-  /// is built from these files is available for later crashes.
+  /// If the debug file is in the system's directory of debug files, the analysis of a crash waits for the rebuilt
+  /// cache. After a failure or time-out, the analysis uses the existing cache, which has only function names. The
+  /// analysis never waits for debug files in the image's directory, because the file system of this directory may block
+  /// forever. The cache that is built from these files is available for later crashes.
   func improve(_ ready: [CacheName], _ image: ImageFile, for user: UInt32) {
     if ready.contains(where: hasLines) { return }
     for name in ready {

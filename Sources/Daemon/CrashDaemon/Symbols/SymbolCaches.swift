@@ -83,7 +83,7 @@ actor SymbolCaches {
   private static let attempts = 3
   /// The jobs that build caches, distributed fairly between users.
   ///
-  /// No user gets all permits, and jobs that a crash waits for are urgent.
+  /// No user gets all permits, and jobs that the analysis of a crash waits for are urgent.
   var jobs: FairQueue<Job>
   private var running: [Job] = []
   /// Starts waiting jobs when their users have CPU time again.
@@ -97,13 +97,13 @@ actor SymbolCaches {
   /// The time when crashd last searched for debug files in the directory of each image.
   var lookedBeside: [CacheName: UInt64] = [:]
 
-  /// A crash that waits for caches.
+  /// The analysis of a crash that waits for caches.
   struct Waiter {
-    /// The caches for which the crash still waits.
+    /// The caches for which the analysis still waits.
     var names: Set<CacheName>
     /// Partial caches for the addresses of the crash, for builds whose complete caches are not ready.
     var hasty: [CacheName: SymbolCache] = [:]
-    /// Resumes the waiting task; nil when the crash no longer waits.
+    /// Resumes the waiting task; nil when the analysis no longer waits.
     var continuation: CheckedContinuation<Void, Never>?
   }
 
@@ -215,7 +215,7 @@ extension SymbolCaches {
 
   /// Whether opening the image failed only a short time ago.
   ///
-  /// If many processes crash at once, only the first crash tries to open the image.
+  /// If many processes crash at once, crashd tries to open the image only for the first crash.
   private func isUnreachable(_ image: ImageFile, for user: UInt32) -> Bool {
     let name = CacheName(buildID: image.buildID, owner: .user(user))
     guard image.descriptor == nil, let (path, time_ns) = unreachable[name], path == image.path else { return false }
@@ -336,7 +336,7 @@ extension SymbolCaches {
       if files.isEmpty && job.isDebugFile { try? open(job.name) }
     }
     refuse(job.name, because: "\(error)")
-    // A failure of crashd itself, such as a full disk, was not caused by the file and is not counted.
+    // Do not count a failure of crashd itself, such as a full disk, because the file did not cause it.
     guard let failure = error as? HelperChild.Failure else { return }
     if failures.count >= configuration.limits.openCaches { failures = [:] }
     if !failure.isPassing, !job.isDebugFile {
@@ -431,7 +431,7 @@ extension SymbolCaches {
     waiters[number]?.continuation = nil
   }
 
-  /// Resumes a waiting crash if each cache that it waits for exists or could not be built.
+  /// Resumes the waiting analysis of a crash if each cache that it waits for exists or could not be built.
   func wake(_ number: UInt64) {
     guard let waiter = waiters[number], isSettled(waiter.names) else { return }
     giveUp(number)

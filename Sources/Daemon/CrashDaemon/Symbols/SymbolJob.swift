@@ -18,7 +18,7 @@ struct SymbolJob: Sendable {
 
   /// Runs the child process, and waits until the child has ended.
   ///
-  /// If this method returns, the cache is at `output`. If the method throws, it leaves no file behind.
+  /// If this method returns, the cache is at `output`. If the method throws an error, there is no file.
   ///
   /// - Returns: The reasons why debug files of a stripped image were not used; empty if there were no problems.
   @discardableResult

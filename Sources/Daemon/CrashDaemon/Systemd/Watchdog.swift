@@ -11,7 +11,8 @@ import Synchronization
 /// The watchdog sends a notification only after each loop of crashd has completed an iteration since the previous
 /// notification.
 ///
-/// The watchdog runs on a dedicated thread and does not wait for any loop. Therefore, it can log which loop hangs.
+/// The watchdog runs on a dedicated thread and does not wait for any loop. Therefore, the watchdog can log which loop
+/// hangs.
 final class Watchdog: Service {
   /// A loop that the watchdog checks.
   struct Loop: Sendable {
@@ -122,8 +123,8 @@ struct LoopPulses {
   func loops(attach server: AttachServer, events: AsyncStream<PipelineEvent>.Continuation) -> [Watchdog.Loop] {
     var loops = [
       Watchdog.Loop(heartbeat: attach) { server.nudge() },
-      // Like all services, the pipeline runs in Swift's thread pool. Therefore, its heartbeat also detects that the
-      // whole pool is blocked.
+      // Like all services, the pipeline runs in Swift's thread pool. Therefore, the pipeline's heartbeat also detects
+      // that the whole pool is blocked.
       Watchdog.Loop(heartbeat: pipeline) { events.yield(.asked) },
       Watchdog.Loop(heartbeat: store) {},
     ]

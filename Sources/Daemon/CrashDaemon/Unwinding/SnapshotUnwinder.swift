@@ -67,7 +67,7 @@ actor SnapshotUnwinder {
 
   /// Whether another cross-check may begin for a user.
   ///
-  /// If it may not, the cross-check is counted as skipped.
+  /// If the result is false, this function counts the cross-check as skipped.
   nonisolated func isOpen(for user: UInt32) -> Bool {
     if configuration.program == nil || admissions.hasRoom(for: user) { return true }
     skipped.add(1, ordering: .relaxed)
@@ -98,8 +98,8 @@ actor SnapshotUnwinder {
 
   /// Unwinds the crashed threads of a ring again, and reads the ring as late as possible.
   ///
-  /// The method reads the ring only when a permit is free and no ring waits for its first reading. Before this, it
-  /// holds only the list `images` in memory.
+  /// The method reads the ring only when a permit is free and no ring waits for its first reading. Until then, the
+  /// method holds only the list `images` in memory.
   func unwind(
     with images: [ImageFile], for user: UInt32, after looks: FairSemaphore? = nil, read: @Sendable () -> RingContents
   ) async -> Outcome? {

@@ -38,7 +38,8 @@ struct StackComparison {
     let common = zip(walked, snapshot.frames).prefix { $0.pc == $1.pc }.count
     self.common = common
     let rest = snapshot.frames.dropFirst(common)
-    // If the stack was overwritten, even a return address that was found with unwind tables may not point to code.
+    // Require that the return address points into an image. If the stack was overwritten, even a return address that
+    // was found with unwind tables may not point to code.
     let isFound = rest.first.map { $0.found == .cfi && Self.image(of: $0.pc, in: images) != nil } ?? false
     var meeting: (snapshot: Int, handler: Int)?
     switch (common == walked.count, rest.isEmpty) {
@@ -53,7 +54,7 @@ struct StackComparison {
       meeting = Self.meeting(walked, snapshot.frames, from: common)
       let isWhole = meeting != nil || (!hasGap && snapshot.frames.count >= walked.count)
       let hasGuessed = [.framePointer, .scan].contains(walked[common].trust)
-      // If the handler used tables at the first different frame and libunwind had none, libunwind only guessed its
+      // If the handler used tables at the first different frame and libunwind had none, libunwind only guessed the
       // frame. A guessed frame is not evidence against the handler's frame.
       let isGuess = walked[common].trust == .cfi && rest.first?.found != .cfi
       agreement = isGuess ? .shorter : .different

@@ -22,12 +22,12 @@ struct UnwindQuestion {
         .filter { $0.registers.count == architecture.registerCount && !$0.stack.isEmpty && !$0.isMinimal }
         .prefix(UnwindRequest.threadLimit))
     guard !records.isEmpty else { return nil }
-    // The images of a real process never overlap. If the ring claims that images overlap, crash-analyse uses the first
-    // image.
+    // Sort the images by their start. The images of a real process never overlap. If the ring claims that images
+    // overlap, crash-analyse uses the first image.
     let sorted = contents.images.filter { $0.start < $0.end }.sorted { $0.start < $1.start }
     var pointed = Set<Int>()
     for record in records {
-      // A stored return address may have a signature.
+      // Remove the signature, which a stored return address may have on AArch64.
       for word in record.registers + Self.words(of: record) {
         Self.note(architecture.unsigned(word), in: sorted, &pointed)
       }

@@ -10,14 +10,14 @@ struct UnwindTableJob: Sendable {
   var buildID: String
   var output: String
   var timeout_ms: Int
-  /// Whether a crash waits for the file.
+  /// Whether the analysis of a crash waits for the file.
   var isUrgent = false
   /// The function that receives the CPU time of the child process.
   var charge: @Sendable (_ cpu_ns: UInt64) -> Void = { _ in }
 
   /// Runs the child process, and waits until the child has ended.
   ///
-  /// If this method returns, the file is at `output`. If the method throws, it leaves no file behind.
+  /// If this method returns, the file is at `output`. If the method throws an error, there is no file.
   func run() throws {
     let partial = "\(output).\(getpid()).\(UInt32.random(in: .min ... .max)).partial"
     // open reads the mode, because O_CREAT is set. The mode is the only variadic argument.

@@ -7,7 +7,7 @@ import Logging
 /// process attaches, and finds them by build ID when a process crashes.
 ///
 /// At most one job for each user runs at a time. A job takes milliseconds, unless the image is on a file system that
-/// the user controls. A crash waits for a job only if the process crashes directly after it attached.
+/// the user controls. The analysis of a crash waits for a job only if the process crashes directly after it attached.
 actor UnwindTables {
   private struct Job {
     var name: CacheName
@@ -31,7 +31,7 @@ actor UnwindTables {
   private let configuration: SymbolCaches.Configuration
   /// The jobs that extract tables, distributed fairly between users.
   ///
-  /// Jobs that a crash waits for are urgent.
+  /// Jobs that the analysis of a crash waits for are urgent.
   private var jobs: FairQueue<Job>
   private var running: [Job] = []
   private var failures: Set<Failure> = []

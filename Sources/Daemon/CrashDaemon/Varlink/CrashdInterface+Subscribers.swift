@@ -5,7 +5,7 @@ import Glibc
 
 /// Implements the interface methods for named subscribers.
 ///
-/// Acknowledgements are stored. Therefore, they are not lost when the subscriber or crashd restarts.
+/// Acknowledgements are stored, so they are not lost when the subscriber or crashd restarts.
 extension CrashdInterface {
   static func bindSubscribers(in table: inout HandlerTable) {
     table.bind(Methods.Ack.self, CrashdInterface.acknowledge)

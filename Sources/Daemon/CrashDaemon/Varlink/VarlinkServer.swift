@@ -85,7 +85,7 @@ struct VarlinkServer: Service {
         }
       }
     } catch is CancellationError {
-      // When crashd stops, this task is canceled, which is not an error.
+      // Do not log a cancellation, because crashd cancels this task when it stops.
     } catch {
       failure = error
     }

@@ -1,7 +1,7 @@
 internal import CShimRing
 internal import CrashReport
 
-/// Containment and the drain of the process.
+/// Reads the state of containment and the drain of the process.
 extension RingReader {
   /// Reads only the settings and the state of containment; nil if containment is off.
   public func containment() -> RingContents.Containment? {

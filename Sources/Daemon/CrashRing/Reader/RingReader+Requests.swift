@@ -1,7 +1,7 @@
 internal import CShimRing
 internal import CrashReport
 
-/// The requests in flight.
+/// Reads the requests in flight, and the numbers of requests.
 extension RingReader {
   /// Returns the running and the trapped requests, oldest first.
   ///
@@ -39,7 +39,7 @@ extension RingReader {
     return found
   }
 
-  /// The number of entries up to the last one that was ever used.
+  /// Returns the number of entries up to the last one that was ever used.
   private func used(_ header: PrivateCopy<cs_ring_header>) -> Int {
     min(Int(clamping: header[\.request_high]), RingLayout.requestLimit)
   }

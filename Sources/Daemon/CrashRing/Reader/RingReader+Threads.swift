@@ -23,7 +23,7 @@ extension RingReader {
         let thread = unsafe shared.baseAddress?.advanced(by: RingLayout.thread(index))
           .assumingMemoryBound(to: cs_ring_thread.self)
       else { break }
-      // The thread has not written the entry yet, or the entry belongs to an earlier sweep.
+      // Skip an entry that the thread has not written yet, or that belongs to an earlier sweep.
       guard unsafe cs_ring_thread_state_acquire(thread) == committed else {
         losses.add(.silentThreads, 1)
         continue

@@ -57,7 +57,7 @@ public struct RingReader: @unchecked Sendable {
   /// This method can be called repeatedly while the process runs. A record that is being written is counted as `torn`
   /// until it is committed. Therefore, the losses are final only after the process has ended.
   ///
-  /// - Parameter hasEnded: Whether the process has ended. If it has not ended, the reader skips pending records,
+  /// - Parameter hasEnded: Whether the process has ended. For a running process, the reader skips pending records,
   ///   because a handler of the program may still repair the fault.
   /// - Returns: The contents, in private memory.
   public func contents(hasEnded: Bool = true) -> RingContents {

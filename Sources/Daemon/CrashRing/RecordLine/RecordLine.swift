@@ -4,7 +4,7 @@ internal import CrashReport
 /// A record line, which the handler of a process prints if it can reach neither crashd nor a spool directory.
 ///
 /// docs/record-line.md explains the format. Every byte of the line is untrusted. The length of a line and the number of
-/// bytes that its pieces fill are limited, and therefore also the time and the memory for reading it.
+/// bytes that its pieces fill are limited. Therefore, the time and the memory for reading a line are limited, too.
 public struct RecordLine: Sendable, Equatable {
   /// The mark that begins every record line, of any version of the format.
   public static let mark = String(CS_RECORD_LINE_PREFIX.prefix { $0 != ":" }) + ":"
@@ -13,11 +13,11 @@ public struct RecordLine: Sendable, Equatable {
 
   /// Bytes of the ring, from an offset on.
   ///
-  /// All pieces lie in a ring of the current version. A later piece overwrites an earlier one.
+  /// All pieces are within a ring of the current version. A later piece overwrites an earlier one.
   public struct Piece: Sendable, Equatable {
     /// The offset of the first byte in the ring.
     public var offset: Int
-    /// The bytes.
+    /// The bytes of the ring from `offset` on.
     public var bytes: [UInt8]
   }
 
@@ -47,7 +47,7 @@ public struct RecordLine: Sendable, Equatable {
     let checksumBytes = MemoryLayout<UInt32>.size
     let contents = payload.dropLast(checksumBytes)
     let crc = unsafe contents.withUnsafeBytes { bytes in
-      // The buffer has `bytes.count` bytes. It is not empty, because the length of the payload was checked.
+      // The buffer has `bytes.count` bytes. The buffer is not empty, because the length of the payload was checked.
       unsafe bytes.baseAddress.map { unsafe cs_ring_crc32c(0, $0, bytes.count) } ?? 0
     }
     guard Self.number(payload.suffix(checksumBytes)) == UInt64(crc) else { throw .checksum }
@@ -66,15 +66,15 @@ public struct RecordLine: Sendable, Equatable {
   }
 }
 
-// The parts of a payload.
+// Reads the parts of a payload.
 extension RecordLine {
   private static let headBytes = MemoryLayout<cs_record_line_head>.size
   /// The size of a payload without pieces.
   private static let leastBytes = headBytes + MemoryLayout<UInt32>.size
 
-  /// The fields of the head with the numbers of cut items, and the kinds of losses that they become.
+  /// The fields of the payload's head that contain numbers of cut items, each with the kind of loss that crashd counts.
   ///
-  /// Memory is not among them, because a line never has room for the whole stack.
+  /// Cut memory is not counted as a loss, because a line never has room for the whole stack.
   private static var cutFields: [(PartialKeyPath<cs_record_line_head>, String)] {
     [
       (\.cut_frames, "cutFrames"), (\.cut_images, "cutImages"), (\.cut_text_bytes, "cutText"),

@@ -2,7 +2,8 @@ internal import CShimRing
 
 /// Reads the pieces in the payload of a record line.
 ///
-/// The number of bytes that the pieces fill is limited, because a repeat has only a few bytes and can fill any number.
+/// The number of bytes that the pieces fill is limited, because a piece that repeats a value has only a few bytes, but
+/// can fill any number of bytes.
 struct RecordLineReader {
   private var rest: ArraySlice<UInt8>
   /// The addresses to which literals are relative; see cs_record_line.h.
@@ -85,7 +86,7 @@ struct RecordLineReader {
     for shift in stride(from: UInt64(0), to: 70, by: 7) {
       let byte = try take(1)[0]
       let bits = UInt64(byte & 0x7f)
-      // The tenth byte has the highest bit of the number, and no other bit.
+      // Reject a tenth byte with any bit except the lowest, which is the highest bit of the number.
       guard shift < 63 || bits <= 1 else { break }
       value |= bits << shift
       if byte & 0x80 == 0 { return value }

@@ -17,14 +17,14 @@ public struct RecordScanner: Sendable {
   private static let mark = Array(RecordLine.mark.utf8)
   /// The number of the mark's characters that still match after a mismatch.
   ///
-  /// The index is the number of characters that matched before the mismatch, minus 1. This is the failure function of
-  /// Knuth, Morris and Pratt.
+  /// The index is the number of characters that matched before the mismatch, minus 1. The array is the failure function
+  /// of Knuth, Morris and Pratt.
   private static let matchedAfterMismatch: [Int] = mark.indices.map { index in
     let matched = mark.prefix(index + 1)
     return (0...index).last { matched.prefix($0) == matched.suffix($0) } ?? 0
   }
   private var line = 1
-  /// The number of the mark's first characters with which the log ends so far.
+  /// How many of the mark's first characters match the end of the bytes that were read so far.
   private var matched = 0
   /// The text so far, from its mark on; empty if no mark was found since the last text ended.
   private var text: [UInt8] = []
@@ -62,7 +62,8 @@ public struct RecordScanner: Sendable {
       return nil
     }
     if isComplete {
-      // A process ended while it wrote a line. Another process then wrote a whole line directly behind it.
+      // Return the text before this mark as a cut line. A process ended while it wrote that line, and another process
+      // then wrote a line directly behind it.
       let cut = found(text.dropLast(Self.mark.count - 1))
       text = Self.mark
       return cut

@@ -27,7 +27,7 @@ public struct EventCount: Codable, Sendable, Equatable {
   public enum Event: String, Sendable {
     /// A crash or an unreported exit.
     case crash
-    /// A non-fatal incident.
+    /// A non-fatal incident, such as a fault that a guard absorbed.
     case incident
   }
 

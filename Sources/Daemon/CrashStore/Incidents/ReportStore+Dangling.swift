@@ -13,7 +13,7 @@ public struct DanglingState: Codable, Sendable, Equatable {
   /// The encoded statistics of the service's classes.
   public var classes: Data
 
-  // The names of the columns in the database.
+  // These coding keys are the names of the columns in the database.
   private enum CodingKeys: String, CodingKey { case owner = "uid", program, policy, classes }
 
   /// Creates a state from its parts.
@@ -26,7 +26,7 @@ public struct DanglingState: Codable, Sendable, Equatable {
   public var uid: UInt32 { UInt32(clamping: OwnerKey.uid(owner)) }
   /// Whether the service's processes have more privileges than their user.
   ///
-  /// If they have more privileges, the user may not read the state.
+  /// If the processes have more privileges, the user may not read the state.
   public var isRestricted: Bool { OwnerKey.isRestricted(owner) }
 }
 
@@ -42,7 +42,7 @@ public struct DanglingEvent: Codable, Sendable, Equatable {
   /// The complete event as JSON.
   public var json: Data
 
-  // The names of the columns in the database.
+  // These coding keys are the names of the columns in the database.
   private enum CodingKeys: String, CodingKey { case sequence = "seq", owner = "uid", program, time, json }
 
   /// Creates an event from its parts.
@@ -55,7 +55,7 @@ public struct DanglingEvent: Codable, Sendable, Equatable {
   public var uid: UInt32 { UInt32(clamping: OwnerKey.uid(owner)) }
   /// Whether the service's processes have more privileges than their user.
   ///
-  /// If they have more privileges, the user may not read the event.
+  /// If the processes have more privileges, the user may not read the event.
   public var isRestricted: Bool { OwnerKey.isRestricted(owner) }
 }
 

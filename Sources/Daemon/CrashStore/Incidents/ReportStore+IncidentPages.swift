@@ -99,7 +99,7 @@ extension ReportStore {
     if let last = try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'incidents'") {
       return last
     }
-    // The database may be one that was set aside. If it has an older schema, it does not record the assigned numbers.
+    // The database may be one that was set aside. A database with an older schema does not record the assigned numbers.
     return try Int64.fetchOne(database, sql: "SELECT max(rowid) FROM incidents") ?? 0
   }
 }

@@ -20,7 +20,7 @@ extension ReportStore {
     public var count: Int
     /// Whether `count` is exact.
     ///
-    /// If it is not exact, up to 1,023 of the counted events may be before the subscriber's cursor.
+    /// If `count` is not exact, up to 1,023 of the counted events may be before the subscriber's cursor.
     public var isExact: Bool
   }
 

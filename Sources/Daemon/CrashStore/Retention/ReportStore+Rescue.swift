@@ -58,7 +58,7 @@ extension ReportStore {
     public var reason: String
     /// Whether the new database continues the event numbers of the database that was set aside.
     ///
-    /// If it does, cursors and subscribers stay valid.
+    /// If the new database continues the numbers, cursors and subscribers stay valid.
     public var keepsCursors: Bool
   }
 
@@ -227,7 +227,7 @@ extension ReportStore {
           database, sql: "SELECT seq, id, '' AS time, json FROM reports WHERE seq BETWEEN ? AND ?",
           arguments: [first, last]
         )
-        // In a damaged row, the columns may contain values of any type.
+        // Return nil for a damaged row, whose columns may contain values of any type.
         .map { try? EventRow(row: $0) }
       }
     }

@@ -12,7 +12,7 @@ extension ReportStore {
   /// Copies all tables with data except the tables of reports.
   ///
   /// Of each table, all rows that can be read are copied. Incidents keep their numbers only if cursors stay valid.
-  /// Otherwise, they get new numbers, as new incidents do.
+  /// Otherwise, the incidents get new numbers, as new incidents do.
   func takeOverTables(from old: DatabaseQueue, keepsNumbers: Bool) {
     let tables = [
       "group_states", "group_past", "incidents", "evicted_incidents", "dangling_services", "dangling_events",
@@ -27,8 +27,8 @@ extension ReportStore {
       let sql =
         "INSERT OR IGNORE INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(marks))"
         + (table == "event_counts" ? Self.addsCounts : "")
-      // A table whose layout differs from the current schema is not copied. The file that was set aside still contains
-      // this table.
+      // Ignore an error, because a table whose layout differs from the current schema cannot be copied. The file that
+      // was set aside still contains this table.
       try? write { database in
         let newest = hasNumbers ? try Self.newestIncident(in: database) : 0
         for row in rows {

@@ -33,7 +33,7 @@ public struct UnwindAnswer: Sendable, Equatable {
     case loop = 3
   }
 
-  /// One frame.
+  /// One frame of a stack.
   public struct Frame: Sendable, Equatable {
     /// The program counter of the frame.
     public var pc: UInt64

@@ -91,7 +91,7 @@ public struct UnwindRequest: Sendable, Equatable {
   public var architecture: Architecture
   /// The threads to unwind.
   ///
-  /// The answer contains their stacks in the same order.
+  /// The answer contains the stacks of the threads in the same order.
   public var threads: [Thread]
   /// The images whose unwind tables may be needed.
   public var images: [Image]

@@ -12,9 +12,9 @@ import Glibc
 /// true rate. The guarantee does not hold if the expected rate is lower than the true rate, or if events come in
 /// bursts. Therefore, callers must count incarnations (runs of a process, see `IncarnationCounter`) and not crashes.
 public struct ShiryaevRoberts: Sendable, Hashable, Codable {
-  /// The factors between new and expected rate for which the detector searches.
+  /// The rises that the detector searches for, each as the ratio of the new rate to the expected rate.
   ///
-  /// A rise between two of these factors is detected with both of them.
+  /// A rise between two of these ratios is detected with both of them.
   public static let rises = [1.5, 2, 3, 5, 10, 20]
   /// The upper limit of the sums, which prevents an overflow and is far above any threshold.
   static let ceiling = 1e200
@@ -41,7 +41,7 @@ public struct ShiryaevRoberts: Sendable, Hashable, Codable {
     }
   }
 
-  /// The estimated probability that the rate has risen.
+  /// Returns the estimated probability that the rate has risen.
   ///
   /// `changesPerDay` is the prior probability that the rate rises on one day.
   public func posterior(changesPerDay: Double) -> Double {

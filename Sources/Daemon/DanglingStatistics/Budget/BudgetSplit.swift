@@ -15,7 +15,7 @@ public struct BudgetCandidate: Sendable, Hashable {
   /// The distribution of the delays between deallocation and use-after-free access for the class.
   public var delays: DelayCurve
 
-  /// Makes a candidate.
+  /// Creates a candidate from its parts.
   public init(
     name: String, accessRate: Double, deallocationsPerSecond: Double, bytesPerSlot: Double, delays: DelayCurve
   ) {

@@ -8,7 +8,7 @@
 public struct ClassEvidence: Sendable, Hashable, Codable {
   /// The assumed share of missed accesses that lead to a crash whose report names the class.
   ///
-  /// It is assumed that half of the missed accesses lead to a crash. In six of ten of these crashes, a freed-object
+  /// The share assumes that half of the missed accesses lead to a crash. In six of ten of these crashes, a freed-object
   /// record contains the class.
   public static let attributedShare = 0.3
 

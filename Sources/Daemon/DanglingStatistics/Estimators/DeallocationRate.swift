@@ -32,7 +32,7 @@ public struct DeallocationRate: Sendable, Hashable, Codable {
     guard let lastCount, count >= lastCount, time_s > lastTime_s else { return }
     let elapsed_s = time_s - lastTime_s
     let rate = Double(count - lastCount) / elapsed_s
-    // Until the observed time is longer than the time constant, the average covers the whole observed time.
+    // Average over the whole observed time until this time is longer than the time constant.
     observed_s += elapsed_s
     let weight = 1 - exp(-elapsed_s / Self.memory_s)
     mean += max(weight, min(1, elapsed_s / observed_s)) * (rate - mean)

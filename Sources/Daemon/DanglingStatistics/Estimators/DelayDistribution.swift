@@ -47,13 +47,13 @@ public struct DelayDistribution: Sendable, Hashable, Codable {
     return sum
   }
 
-  /// The estimated share of accesses whose delay is at most `delay_s`; nil if there are no hits.
+  /// Returns the estimated share of accesses whose delay is at most `delay_s`; nil if there are no hits.
   public func share(within delay_s: Double) -> Double? {
     let total = total.estimate
     return total > 0 ? count(within: delay_s).estimate / total : nil
   }
 
-  /// The delay that the given share of accesses does not exceed; nil if there are no hits.
+  /// Returns the delay that the given share of accesses does not exceed; nil if there are no hits.
   public func quantile(_ share: Double) -> Double? {
     let goal = total.estimate * share.probability
     guard goal > 0 else { return nil }

@@ -29,7 +29,7 @@ public struct DetectionProbability: Sendable, Hashable, Codable {
     let outside = max(0, reached.estimate - inside.estimate)
     let beyond = delays.count(from: retention.horizon_s, to: retention.reach_s)
 
-    // Each of the two intervals gets half of the allowed error probability.
+    // Give each of the two intervals half of the allowed error probability.
     let each = 1 - (1 - confidence.probability) / 2
     let insideRange = inside.interval(
       confidence: each, largestWeight: 1 / max(retention.probability(after: retention.horizon_s), 1e-6))

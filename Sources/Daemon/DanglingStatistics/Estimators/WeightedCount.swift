@@ -21,7 +21,7 @@ public struct WeightedCount: Sendable, Hashable, Codable {
 
   /// Adds one event that was observed with the given probability.
   ///
-  /// An event whose probability is 0 cannot be observed. Therefore, it is ignored.
+  /// An event whose probability is 0 is ignored, because such an event cannot be observed.
   public mutating func add(probability: Double) {
     let probability = probability.probability
     guard probability > 1e-9 else { return }

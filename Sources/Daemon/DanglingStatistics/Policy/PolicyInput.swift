@@ -24,7 +24,7 @@ public struct DanglingCrash: Sendable, Hashable, Codable {
   /// The class of the object that was used; nil if it is unknown.
   public var className: String?
 
-  /// Makes a crash.
+  /// Creates a crash from its parts.
   public init(build: String, incarnation: String, instance: String, className: String? = nil) {
     self.build = build
     self.incarnation = incarnation

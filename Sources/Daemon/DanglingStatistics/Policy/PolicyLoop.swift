@@ -29,7 +29,7 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
   /// If more than this number of other builds appear before a build runs again, the build is treated as a new build.
   static let buildLimit = 64
 
-  /// The operator's rules.
+  /// The operator's rules for this service.
   public private(set) var rules: ProtectionRules
   /// The protection level according to the statistics.
   ///
@@ -133,8 +133,8 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
 
   private mutating func take(loads new: [String: Double]) {
     loads = new.filter { $0.value.amount > 0 }
-    // If several builds appear in the same input, their order in time is unknown. Use the order of their names in this
-    // case.
+    // If several builds appear in the same input, their order in time is unknown. In this case, use the order of the
+    // builds' names.
     for build in loads.keys.sorted() where !builds.contains(build) {
       builds.append(build)
       comparison = BuildComparison()
@@ -164,7 +164,7 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
     return []
   }
 
-  /// Raises the level if the rules allow this; otherwise, returns an event that is only advice.
+  /// Raises the level if the rules allow an automatic rise; otherwise, returns an event that is only advice.
   ///
   /// In both cases, the detectors start again without observations.
   private mutating func alarm(_ reason: PolicyEvent.Reason, at time_s: Double) -> [PolicyEvent] {

@@ -24,7 +24,7 @@ public struct ProtectionRules: Sendable, Hashable, Codable {
   public var pin: Pin
   /// Whether an alarm may raise the level and list classes automatically.
   ///
-  /// If it may not, an alarm only gives advice.
+  /// Otherwise, an alarm only gives advice.
   public var allowsAutomaticProtection: Bool
   /// The classes that are protected at every level except `off`.
   public var listedClasses: Set<String>

@@ -53,7 +53,7 @@ extension TextScrubber {
   /// Scrubs a request.
   ///
   /// The program chooses the operation, the ID, and the keys and values of the tags. Trace and span IDs are not
-  /// scrubbed. They consist of hexadecimal digits, and other systems find the request by them.
+  /// scrubbed, because they consist of hexadecimal digits, and other systems find the request by them.
   private func scrub(request: [String: JSONValue]) -> [String: JSONValue] {
     var scrubbed = scrub(request)
     for key in ["operation", "id"] {
@@ -64,7 +64,9 @@ extension TextScrubber {
     return scrubbed
   }
 
-  /// Scrubs a container, whose names are annotations of the program.
+  /// Scrubs the facts about a container.
+  ///
+  /// The names among these facts are annotations of the program, so the rules for annotations apply to the names.
   private func scrub(container: [String: JSONValue]) -> [String: JSONValue] {
     var scrubbed = scrub(container)
     for (key, name, _) in CrashReport.Container.annotations {
@@ -84,9 +86,9 @@ extension TextScrubber {
     return scrubbed
   }
 
-  /// Scrubs a value inside an annotation or a breadcrumb.
+  /// Scrubs an annotation, a message, a name or a sentence.
   ///
-  /// Inside an annotation or a breadcrumb, a hexadecimal address is scrubbed like any other string.
+  /// Inside these values, a hexadecimal address is scrubbed like any other string.
   private func scrub(word value: JSONValue) -> JSONValue {
     if case .string(let text) = value { return .string(scrub(text)) }
     return scrub(each: value)

@@ -21,7 +21,7 @@ package struct FieldShape: Equatable, Sendable {
   package var kind: Kind
   package var isOptional: Bool
 
-  /// Returns the fields of a type, in the order in which it decodes them.
+  /// Returns the fields of a type, in the order in which the type decodes them.
   ///
   /// Returns nil if the type does not have named fields of plain types.
   package static func fields(of type: any Decodable.Type) -> [FieldShape]? {

@@ -1,6 +1,6 @@
 package import CrashReport
 
-// The methods for incidents and for use-after-free protection.
+// Defines the methods for incidents and for use-after-free protection.
 extension Methods {
   static let ofIncidents: [any Method.Type] = [
     Incidents.self, TopIncidents.self, DanglingGroups.self, ProtectedClasses.self, DanglingPolicies.self,

@@ -1,6 +1,6 @@
 package import CrashReport
 
-// The methods for reports and groups.
+// Defines the methods for reports and groups.
 extension Methods {
   static let ofReports: [any Method.Type] = [
     List.self, Get.self, Groups.self, GetGroup.self, ResolveGroup.self, Explain.self, Reanalyse.self, Import.self,

@@ -1,4 +1,4 @@
-// The methods for attached processes, and for crashd itself.
+// Defines the methods for attached processes, and for crashd itself.
 extension Methods {
   static let ofService: [any Method.Type] = [Processes.self, AwaitProcess.self, Status.self, Metrics.self]
 

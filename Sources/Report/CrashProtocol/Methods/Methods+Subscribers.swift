@@ -1,4 +1,4 @@
-// The methods for events and their named subscribers.
+// Defines the methods for events and their named subscribers.
 extension Methods {
   static let ofSubscribers: [any Method.Type] = [
     Subscribe.self, Ack.self, Cursor.self, Subscribers.self, Unsubscribe.self,

@@ -2,13 +2,13 @@
 public struct DanglingClass: Codable, Sendable, Equatable {
   /// An estimated probability with its 95 % confidence interval.
   public struct Probability: Codable, Sendable, Equatable {
-    /// The probability.
+    /// The estimated probability.
     public var estimate: Double
-    /// The confidence interval.
+    /// The 95 % confidence interval of the probability.
     public var interval: Bounds
   }
 
-  /// An interval.
+  /// A confidence interval.
   public struct Bounds: Codable, Sendable, Equatable {
     /// The lower end of the confidence interval.
     public var lower: Double
@@ -26,7 +26,7 @@ public struct DanglingClass: Codable, Sendable, Equatable {
     public var deallocationsPerSecond: Double
     /// The highest rate of deallocations that was measured between two readings.
     public var highestDeallocationsPerSecond: Double
-    /// The capacity of the quarantine, as a number of objects.
+    /// The maximum number of quarantined objects of the class in one process.
     public var slots: Double
     /// The memory of the quarantined objects in one process, in bytes.
     public var bytes: Double
@@ -34,7 +34,7 @@ public struct DanglingClass: Codable, Sendable, Equatable {
     ///
     /// Nil means that an object never leaves the quarantine.
     public var horizonSeconds: Double?
-    /// The probability that the quarantine detects an access.
+    /// The probability that the quarantine detects an access to a freed object of the class.
     ///
     /// Nil before the first detected access.
     public var detection: Probability?
@@ -54,9 +54,9 @@ public struct DanglingClass: Codable, Sendable, Equatable {
     public var attributedCrashes: Double
     /// The number of additional accesses per day that one more KiB of quarantine would detect.
     public var gainPerKiB: Double
-    /// The suggested capacity of the quarantine, as a number of objects.
+    /// The suggested maximum number of quarantined objects of the class in one process.
     public var suggestedSlots: Int
-    /// The number of known call sites.
+    /// The number of call sites of the detected accesses.
     public var groups: Int
     /// The estimated share of accesses that come from unknown call sites.
     public var unseenShare: Double

@@ -35,7 +35,7 @@ public struct DanglingEventReport: Codable, Sendable, Equatable {
   public var name: String
   /// The path of the program's executable.
   public var program: String
-  /// The decision.
+  /// The decision about the protection of the program.
   public var decision: DanglingDecision
 
   /// Creates a value from its parts.

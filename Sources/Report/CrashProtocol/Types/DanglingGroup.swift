@@ -24,7 +24,7 @@ public struct DanglingGroup: Codable, Sendable, Equatable {
   public var place: String
   /// The source location of the incident that was seen last, such as `Shop.swift:12`.
   ///
-  /// Empty if unknown.
+  /// Empty if the location is unknown.
   public var line: String
   /// The number of occurrences.
   public var count: Int

@@ -3,7 +3,7 @@ public import CrashReport
 /// The use-after-free protection of one program of one user: its rules, the origin of the rules, and the statistics
 /// behind them.
 public struct DanglingPolicyReport: Codable, Sendable, Equatable {
-  /// A protected class.
+  /// A class that is protected under this policy.
   public struct Class: Codable, Sendable, Equatable {
     /// The full name of the class.
     public var name: String
@@ -125,13 +125,13 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   public var usualPerDay: Double
   /// The number of use-after-free crashes that the statistics included.
   public var countedCrashes: Int
-  /// The protected classes.
+  /// The classes that are protected now.
   public var classes: [Class]
   /// The classes that are never protected.
   public var releasedClasses: [String]
   /// Whether all classes that the program itself defines are protected.
   ///
-  /// This is the case if the program's crashes named no class.
+  /// All these classes are protected if the program's crashes named no class.
   public var includesOwnClasses: Bool
   /// The number of attached processes.
   public var processes: Int

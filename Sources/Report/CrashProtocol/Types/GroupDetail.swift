@@ -25,7 +25,7 @@ public struct GroupDetail: Codable, Sendable, Equatable {
     package init(date: String, count: Int) { (self.date, self.count) = (date, count) }
   }
 
-  /// The group, once for each user.
+  /// The group, with one element for each user whose processes crashed.
   public var groups: [ReportGroup]
   /// The builds in which the group occurred.
   ///

@@ -1,6 +1,6 @@
 public import CrashReport
 
-/// The sum of all incidents with the same key.
+/// The counts of all incidents with the same grouping key, added up.
 public struct IncidentSum: Codable, Sendable, Equatable {
   /// The grouping key of a sum.
   public enum Key: String, Sendable, CaseIterable {

@@ -45,7 +45,7 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
 
   /// The settings and the state of containment in a process.
   public struct Containment: Codable, Sendable, Equatable {
-    /// What the process does at a trap.
+    /// The reaction of the process to a trap, which the program chose.
     public var mode: CrashReport.Containment.Mode
     /// Why containment does not work in the process, or nil if it works.
     public var obstacle: CrashReport.Containment.Obstacle?

@@ -26,11 +26,11 @@ public struct ReportGroup: Codable, Sendable, Equatable {
   public var report: String
   /// The release of the first crash.
   ///
-  /// Nil if its report was removed or has no release.
+  /// Nil if the report of this crash was removed or has no release.
   public var firstRelease: String?
   /// The release of the last crash.
   ///
-  /// Nil if its report was removed or has no release.
+  /// Nil if the report of this crash was removed or has no release.
   public var lastRelease: String?
 
   /// Creates a group from its parts.

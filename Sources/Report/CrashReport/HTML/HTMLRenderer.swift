@@ -5,9 +5,9 @@
 /// All strings from the crashed process are escaped. In addition, the Content-Security-Policy of the page forbids the
 /// browser to load or execute anything.
 public struct HTMLRenderer: Sendable {
-  /// Finds source excerpts for the first in-app frames of the crash.
+  /// The lookup of source excerpts, which are shown for the first in-app frames of the crash.
   public var source: SourceLookup?
-  /// Formats the times in the page.
+  /// The format of the times in the page.
   public var times: ReportTimes
 
   /// Creates a renderer.

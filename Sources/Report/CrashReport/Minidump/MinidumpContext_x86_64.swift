@@ -1,6 +1,6 @@
 /// Builds the `CONTEXT` structure for AMD64 from the registers in a report.
 enum MinidumpContext_x86_64 {
-  /// The value PROCESSOR_ARCHITECTURE_AMD64.
+  /// The processor architecture PROCESSOR_ARCHITECTURE_AMD64.
   static let processor: UInt16 = 9
   private static let size = 1_232
   private static let flagsOffset = 0x30

@@ -85,7 +85,7 @@ public struct MinidumpRenderer: Sendable {
     }
   }
 
-  /// The value PROCESSOR_ARCHITECTURE_UNKNOWN.
+  /// The processor architecture PROCESSOR_ARCHITECTURE_UNKNOWN.
   private static let unknownProcessor: UInt16 = 0xffff
 
   private static func systemInfo(
@@ -119,7 +119,7 @@ public struct MinidumpRenderer: Sendable {
   }
 
   private static func modules(_ stream: inout MinidumpFile, _ images: [CrashReport.Image]) {
-    // Images whose end precedes their start are invalid and are skipped.
+    // Skip invalid images, whose end precedes their start.
     let images = images.filter { $0.base < $0.end }
     stream.append(UInt32(images.count))
     for image in images {

@@ -9,15 +9,15 @@ public enum Architecture: String, Sendable, CaseIterable {
 extension CrashReport {
   /// The architecture of the process's processor.
   ///
-  /// An older report does not name it, because older versions of crashd report only x86-64. A newer version may report
-  /// an architecture that this version does not know.
+  /// The report of an older crashd version does not name the architecture, because such a version reported only x86-64.
+  /// A newer version may report an architecture that this version does not know.
   var architecture: Architecture? {
     guard let name = process.architecture else { return .x86_64 }
     return Architecture(rawValue: name)
   }
 }
 
-// The registers, which are numbered as in DWARF.
+// Describes the registers, which are numbered as in DWARF.
 extension Architecture {
   private static let registerNames_x86_64 = [
     "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
@@ -69,7 +69,7 @@ extension Architecture {
   }
 }
 
-// The addresses.
+// Describes the addresses of an architecture.
 extension Architecture {
   /// The number of bits of an address in a program.
   public var addressBits: UInt64 {
@@ -89,7 +89,7 @@ extension Architecture {
 
   /// Returns the address that the processor uses if a pointer has the given value.
   ///
-  /// AArch64 ignores the top byte of a pointer, and uses bit 55 in place of each of its bits.
+  /// AArch64 ignores the top byte of a pointer, and replaces each bit of this byte by bit 55.
   public func untagged(_ value: UInt64) -> UInt64 {
     switch self {
     case .x86_64: value

@@ -13,7 +13,7 @@ extension CrashReport {
     public var runtime: String?
     /// The file in which crashd found the id, or else the pod: `cgroup` or `mountinfo`.
     ///
-    /// Nil if crashd found neither of them.
+    /// Nil if crashd found neither the id nor the pod.
     public var source: String?
     /// The uid of the Kubernetes pod, or the id of the podman pod.
     public var podUID: String?

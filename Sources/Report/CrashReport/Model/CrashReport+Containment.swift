@@ -52,16 +52,16 @@ extension CrashReport {
       }
     }
 
-    /// What the process does at a trap.
+    /// The reaction of the process to a trap, which the program chose.
     public struct Mode: OpenEnum {
       /// The value as a string, as in JSON.
       public let rawValue: String
       /// Creates a value from any string.
       public init(rawValue: String) { self.rawValue = rawValue }
 
-      /// The process ends after the requests in flight.
+      /// After a trap, the process ends as soon as the requests in flight have finished.
       public static let drain = Self("drain")
-      /// The process goes on until its budget is used up, and then drains.
+      /// The process contains traps until its budget is used up, and drains at the next trap.
       public static let contain = Self("contain")
     }
 
@@ -72,9 +72,9 @@ extension CrashReport {
       /// Creates a value from any string.
       public init(rawValue: String) { self.rawValue = rawValue }
 
-      /// The process goes on.
+      /// The trap was contained, and the process continues.
       public static let contain = Self("contain")
-      /// The process ends after the requests in flight.
+      /// The process ends as soon as the other requests in flight have finished.
       public static let drain = Self("drain")
       /// The process ends at once.
       public static let die = Self("die")
@@ -93,7 +93,7 @@ extension CrashReport {
       public static let deadline = Self("deadline")
       /// No request made progress.
       public static let stall = Self("stall")
-      /// Another crash, or a trap for which no thread was left.
+      /// The drain ended at another crash, or at a trap for which the process had no thread left.
       public static let secondCrash = Self("secondCrash")
       /// The program called `exit()`.
       public static let exit = Self("exit")
@@ -102,7 +102,7 @@ extension CrashReport {
       /// The process was killed or called `_exit()`, so its numbers of requests are unknown.
       public static let interrupted = Self("interrupted")
 
-      /// The ends that this version defines.
+      /// The values of this type that this version defines.
       package static let known: Set<Self> = [.done, .deadline, .stall, .secondCrash, .exit, .waiter, .interrupted]
     }
   }

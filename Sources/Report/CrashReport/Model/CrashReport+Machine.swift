@@ -2,7 +2,7 @@
 extension CrashReport {
   /// The machine on which crashd runs.
   public struct Machine: Codable, Sendable, Equatable {
-    /// The host name.
+    /// The host name of the machine.
     public var host: String?
     /// An id of the machine, in 32 hexadecimal digits.
     ///

@@ -13,7 +13,7 @@ extension CrashReport {
     public static let program = MemoryOmission(rawValue: "program")
     /// An operator excluded the memory, by `privacy.no-memory` in crashd's settings.
     public static let `operator` = MemoryOmission(rawValue: "operator")
-    /// The memory had no room in the record line from which the report comes.
+    /// The record line from which the report comes had no room for the memory.
     public static let recordLine = MemoryOmission(rawValue: "record-line")
   }
 }

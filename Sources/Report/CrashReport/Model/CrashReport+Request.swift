@@ -56,13 +56,13 @@ extension CrashReport {
 
   /// The numbers of requests since the process started.
   public struct RequestCounts: Codable, Sendable, Equatable {
-    /// The requests that began.
+    /// The number of requests that began.
     public var begun: Int
-    /// The requests that ended without an error.
+    /// The number of requests that ended without an error.
     public var finished: Int
-    /// The requests that ended by an error, by a trap, or at the end of a drain.
+    /// The number of requests that ended by an error, by a trap, or at the end of a drain.
     public var failed: Int
-    /// The requests that had begun and not ended when crashd read the ring.
+    /// The number of requests that had begun and not ended when crashd read the ring.
     ///
     /// If the process has ended, these requests are lost.
     public var lost: Int

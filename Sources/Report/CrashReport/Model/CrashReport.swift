@@ -15,7 +15,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var id: String
   /// The time when the signal handler was entered, as RFC 3339 in UTC with microseconds.
   public var time: String
-  /// The crashed process.
+  /// The process that crashed.
   public var process: ProcessIdentity
   /// The signal of the first thread in `threads`.
   public var signal: Signal
@@ -27,8 +27,8 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var diagnosis: Diagnosis
   /// The crashed threads, followed by the threads that did not crash.
   ///
-  /// The first thread is the one whose signal ended the process. If no signal of a thread ended the process, the first
-  /// thread is the thread that crashed first. The other crashed threads follow in the order of their crashes.
+  /// The first thread is the thread whose signal ended the process. If no signal of a thread ended the process, the
+  /// first thread is the thread that crashed first. The other crashed threads follow in the order of their crashes.
   public var threads: [CrashedThread]
   /// The images that were loaded, sorted by address.
   public var images: [Image]
@@ -46,7 +46,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var otherGroups: [Group]?
   /// The number of losses by kind; empty if nothing was lost.
   public var losses: [String: Int]
-  /// The times of capture and storage.
+  /// The times at which the crash was recorded and its report was stored.
   ///
   /// Nil if the ring came from the spool.
   public var timing: Timing?
@@ -310,7 +310,7 @@ extension CrashReport {
     public var className: String?
     /// The class, without its module, that the code expects the freed object to have or to inherit from.
     ///
-    /// The actual class of the object may be a different one. Nil if there is no evidence, or if `className` is set.
+    /// The actual class of the object may be different. Nil if there is no evidence, or if `className` is set.
     public var expectedClass: String?
     /// The field that was probably accessed through a null pointer.
     ///
@@ -341,7 +341,6 @@ extension CrashReport {
     }
 
     /// The class of the object; if it is unknown, the class that the code expects.
-    ///
     public var objectClass: String? { className ?? expectedClass }
 
     /// A readable class: `shop.Session`, or `Session, as the code expects`.
@@ -387,11 +386,12 @@ extension CrashReport {
     ///
     /// Nil in reports of a crashd version without this property.
     public var exact: String?
-    /// A key that is equal for crashes of the same kind in the same in-app function, whatever its callers are.
+    /// A key that is equal for crashes of the same kind in the same in-app function, regardless of the function's
+    /// callers.
     ///
     /// Nil in reports of a crashd version without this property.
     public var coarse: String?
-    /// The version of the rules that keys are made by.
+    /// The version of the rules by which crashd computes the keys.
     ///
     /// The same crash may have different keys in two versions.
     ///

@@ -31,7 +31,7 @@ extension CrashReport {
     public var silence: Silence?
     /// The Swift task that the thread was running.
     ///
-    /// Nil if it was running no task, or if the runtime does not provide the task.
+    /// Nil if the thread was running no task, or if the runtime does not provide the task.
     public var task: Task?
     /// The request in which the thread crashed.
     ///
@@ -119,7 +119,7 @@ extension CrashReport {
     public var isBlocking: Bool
     /// The letter by which the kernel names the thread's state (`R` running, `S` sleeping, `D` in the kernel, …).
     ///
-    /// Empty if unknown.
+    /// Empty if the state is unknown.
     public var runState: String
 
     /// Creates a value from its parts.
@@ -137,7 +137,7 @@ extension CrashReport {
     public var symbolAddress: Address?
     /// The readable function name, demangled and simplified.
     ///
-    /// Empty if unknown.
+    /// Empty if the name is unknown.
     public var function: String
     /// The linkage name; empty if unknown.
     public var mangled: String

@@ -40,7 +40,7 @@ extension CrashReport {
     public var afterCrash: Bool?
     /// systemd's result for the unit whose main process this was, such as `oom-kill` or `timeout`.
     ///
-    /// Nil if unknown.
+    /// Nil if the result is unknown.
     public var unitResult: String?
 
     /// Creates a value from its parts.

@@ -1,7 +1,7 @@
 /// The names of the guard kinds.
 ///
-/// Reports, environment variables and crashctl use these names. The names are the same as those of `ShieldKind`. If the
-/// source of an incident is `guard`, the kind of the incident is one of these names.
+/// Reports, environment variables and crashctl use these names. `ShieldKind` has the same names. If the source of an
+/// incident is `guard`, the kind of the incident is one of these names.
 public enum GuardKinds: Sendable {
   /// The names, indexed by the number of the kind.
   ///

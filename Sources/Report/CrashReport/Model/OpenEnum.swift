@@ -61,7 +61,7 @@ extension IncidentReport {
     public static let quarantine = Self("quarantine")
     /// A guard at a call site, or an implicit guard.
     public static let guarding = Self("guard")
-    /// A guard page.
+    /// A guard page recorded the incident.
     public static let pages = Self("pages")
     /// Contained work, which `Shield.isolated` runs, or a contained request.
     public static let isolated = Self("isolated")

@@ -27,7 +27,7 @@ struct TextPattern: Sendable {
   let steps: [Step]
   /// The bytes with which a match can begin.
   private let first: Bytes
-  /// Whether the first step of a match can be a test of its position, or a match can be empty.
+  /// Whether a match can be empty, or can begin with a step that tests only the position.
   private let beginsAnywhere: Bool
 
   static let stepLimit = 2_000

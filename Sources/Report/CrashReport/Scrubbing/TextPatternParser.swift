@@ -118,7 +118,7 @@ struct TextPatternParser {
       isFirst = false
       let (one, low) = try member()
       bytes |= one
-      // A `-` at the end of a set matches itself.
+      // Treat a `-` at the end of a set as a character that matches itself.
       guard let low, rest.first == "-", rest.dropFirst().first != "]" else { continue }
       rest.removeFirst()
       guard let high = try member().single, high >= low else {

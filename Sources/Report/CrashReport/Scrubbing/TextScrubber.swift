@@ -44,9 +44,9 @@ public struct TextScrubber: Sendable {
   /// Returns whether the values of this key in a report are never scrubbed.
   public static func isExempt(_ key: String) -> Bool { exemptKeys.contains(key) }
 
-  /// Returns whether the values of this key in a report are annotations or breadcrumbs.
+  /// Returns whether the values of this key in a report are messages, names or sentences.
   ///
-  /// In these values, addresses are scrubbed too.
+  /// Inside these values, a hexadecimal address is scrubbed like any other string.
   public static func isWords(_ key: String) -> Bool { wordKeys.contains(key) }
 
   private static let wordKeys: Set = ["text", "reason", "name", "sentence"]

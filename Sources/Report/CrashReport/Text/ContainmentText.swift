@@ -11,7 +11,7 @@ extension CrashReport {
     return sentences.isEmpty ? nil : sentences.joined(separator: " ")
   }
 
-  /// Why the trap was not contained.
+  /// Returns why the trap was not contained; nil if no reason needs to be stated.
   ///
   /// A drain in the mode `drain` needs no reason.
   private func notContained(_ containment: Containment) -> String? {
@@ -48,7 +48,7 @@ extension CrashReport {
 }
 
 extension CrashReport.Containment.End {
-  /// The end as a clause.
+  /// What ended the drain, as a clause.
   fileprivate var clause: String {
     switch self {
     case .deadline: "the grace period was over"

@@ -3,8 +3,8 @@
 extension TextRenderer {
   func breadcrumbsSection(_ report: CrashReport) -> [String] {
     if report.breadcrumbs.isEmpty { return [] }
-    // The short form shows only the last breadcrumbs, because they are the most relevant ones. The verbose form shows
-    // all of them.
+    // The short form shows only the last breadcrumbs, because these breadcrumbs are the most relevant. The verbose form
+    // shows all of them.
     let shown = verbose ? report.breadcrumbs[...] : report.breadcrumbs.suffix(12)
     let hidden = report.breadcrumbs.count - shown.count
     var lines = [style.strong("Breadcrumbs")]

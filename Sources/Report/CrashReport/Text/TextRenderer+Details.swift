@@ -112,7 +112,7 @@ extension TextRenderer {
     return lines
   }
 
-  /// Returns a time.
+  /// Formats a time for a line of the report.
   ///
   /// The date is omitted if the time is on the day of the crash.
   private func shortTime(_ time: String, in report: CrashReport) -> String {
@@ -176,7 +176,7 @@ extension TextRenderer {
 
   /// Formats a share as a percentage.
   static func percent(_ share: Double) -> String {
-    // The share may come from an untrusted report and can have any value, including NaN.
+    // Check the range, because the share may come from an untrusted report and can have any value, including NaN.
     share >= 0 && share <= 1 ? "\(Int((share * 100).rounded())) %" : "unknown"
   }
 }

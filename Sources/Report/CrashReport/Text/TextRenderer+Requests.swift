@@ -1,4 +1,4 @@
-// The request of the crash, and the requests in flight.
+// Renders the request of the crash, and the requests in flight.
 extension TextRenderer {
   /// The maximum number of requests in flight that the text shows.
   static let requestLimit = 10

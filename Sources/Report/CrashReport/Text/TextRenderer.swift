@@ -18,14 +18,14 @@ public struct TextRenderer: Sendable {
   public var showsRegisters: Bool
   /// Whether to show the threads that did not crash.
   public var showsThreads: Bool
-  /// Whether to show the images.
+  /// Whether to show the loaded ELF images.
   public var showsImages: Bool
-  /// Finds source excerpts.
+  /// The lookup of source excerpts; nil if no excerpts are shown.
   ///
   /// An excerpt is shown for the first in-app frame of the crash. The verbose form shows an excerpt for each in-app
   /// frame.
   public var source: SourceLookup?
-  /// Formats the times in the report.
+  /// The format of the times in the report.
   public var times: ReportTimes
 
   /// Creates a renderer.
@@ -164,7 +164,7 @@ func counted(_ count: Int, _ noun: String, _ plural: String? = nil) -> String {
 extension String {
   /// Truncates the string to `width` characters.
   ///
-  /// If it was truncated, the last character is `…`.
+  /// The last character of a truncated string is `…`.
   package func truncated(to width: Int) -> String {
     count <= width ? self : prefix(max(0, width - 1)) + "…"
   }

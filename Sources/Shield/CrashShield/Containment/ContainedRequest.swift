@@ -47,7 +47,7 @@ enum ContainedRequest: Sendable {
 /// An executor that runs the jobs of its tasks on the pool.
 ///
 /// The pool also runs all jobs of the global executor. Since Swift 6.2, however, `Task.yield` enqueues its job on the
-/// executor of the task. Without a preferred executor, this is the runtime's executor, which uses Dispatch.
+/// executor of the task. For a task without a preferred executor, that is the runtime's executor, which uses Dispatch.
 private final class PoolExecutor: TaskExecutor {
   static let shared = PoolExecutor()
 

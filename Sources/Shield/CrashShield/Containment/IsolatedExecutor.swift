@@ -87,7 +87,7 @@
     private static func runElsewhere(_ job: UnownedJob) { globalConcurrentExecutor.enqueue(job) }
   }
 
-  /// The flags of a job.
+  /// Returns the flags of a job.
   ///
   /// The concurrency library does not declare this function publicly, but the runtime exports it.
   @_silgen_name("swift_task_getJobFlags")

@@ -25,13 +25,13 @@ enum IsolatedThread {
   static func run(_ work: @escaping @Sendable () -> Void) -> cs_shim_contained_end {
     let job = unsafe Unmanaged.passRetained(Job(work))
     let end = unsafe cs_shim_contained_run({ unsafe Job.run($0) }, job.toOpaque())
-    // A thread that could not start has not consumed the reference to the job.
+    // Release the reference to the job, which a thread that could not start has not consumed.
     if end == .CS_SHIM_CONTAINED_NO_THREAD { unsafe job.release() }
     return end
   }
 
   #if os(Linux)
-    /// Runs the work on a new thread, and calls `ended` from a second thread, which waits for the first one.
+    /// Runs the work on a new thread, and calls `ended` from a second thread, which waits for the first thread.
     ///
     /// The second thread is necessary, because the signal handler can wake a thread, but cannot resume a task.
     static func start(

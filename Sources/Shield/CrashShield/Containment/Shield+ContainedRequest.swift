@@ -9,18 +9,19 @@ extension Shield {
   /// }
   /// ```
   ///
-  /// `Configuration.containment` chooses what a trap ends. If containment is off or could not start, the function runs
-  /// the work in the caller's task, as `withRequest` does. The same applies if the table of requests is full, or if the
-  /// shield is not started. If `Shield.status.containmentObstacle` has a reason, no trap is contained in this process.
+  /// `Configuration.containment` sets whether a trap ends the request, drains the process, or ends the process at once.
+  /// If containment is off or could not start, the function runs the work in the caller's task, as `withRequest` does.
+  /// The function also does so if the table of requests is full, or if the shield is not started. If
+  /// `Shield.status.containmentObstacle` has a reason, no trap is contained in this process.
   ///
   /// The function registers the request as `withRequest` does, with the same limits. The work inherits the priority and
   /// the task-local values of the caller, and runs on the global executor. Cancelling the caller's task cancels the
   /// work.
   ///
-  /// **After a trap**, the caller continues at once with `ShieldFault.trapped`. The task that trapped never continues:
-  /// its objects stay allocated, its locks stay locked, and its continuations are not resumed. The child tasks of this
-  /// task are cancelled, but continue to run. A trap in a child task of the work, in a task group or in `Task {}` also
-  /// ends the request.
+  /// **After a trap**, the call throws `ShieldFault.trapped` at once. The task that trapped never continues: its
+  /// objects stay allocated, its locks stay locked, and its continuations are not resumed. The child tasks of the
+  /// trapped task are cancelled, but continue to run. A trap in a child task of the work, in a task group or in
+  /// `Task {}` also ends this request.
   ///
   /// In two cases a trap drains the process. In the first case, the trap does not belong to a request (`Task.detached`,
   /// a block of Dispatch, another thread). In the second case, the thread holds a resource that other threads may need,
@@ -106,7 +107,8 @@ extension ContainedRequest {
     // one of them resumes the caller.
     let isArmed = unsafe arm(request, unsafeBitCast(continuation, to: UInt.self))
     runsNext(true)
-    // With the pool as the preferred executor, `Task.yield` enqueues on the pool, and not on a thread of Dispatch.
+    // Set the pool as the preferred executor, so that `Task.yield` enqueues on the pool, and not on a thread of
+    // Dispatch.
     let task = Task(executorPreference: executor) {
       let result: Result<Value, any Error>
       do {

@@ -15,7 +15,7 @@ extension Shield {
     ///
     /// The trapped request throws `ShieldFault.trapped`. The shield calls `Configuration.onDrain`, in which the server
     /// must stop accepting connections. The process then ends by the signal of the trap. The drain takes at most the
-    /// time `grace`. It also ends if, for the time `stall`, no request has ended and no job of the pool has begun.
+    /// time `grace`. The drain ends earlier if no request ends and no job of the pool begins for the time `stall`.
     ///
     /// If `pool` is true, Swift tasks run on threads of the shield, as with `contain`. Up to eight threads can then
     /// trap in the same drain. The default is true, because contained requests are not slower on the pool than on
@@ -27,18 +27,18 @@ extension Shield {
     /// A trap ends its request, and the process continues until `budget` traps have happened. The next trap then drains
     /// the process.
     ///
-    /// `budget` is 1 to 200. It also limits the traps that `Shield.isolated` contains; in the other modes this limit is
-    /// 16. Each trap keeps one thread with its stack and objects until the process ends.
+    /// `budget` is 1 to 200. The budget also limits the traps that `Shield.isolated` contains; this limit is 16 in the
+    /// other modes. Each trap keeps one thread with its stack and objects until the process ends.
     ///
     /// Swift tasks run on threads of the shield, one for each processor, instead of the threads of Dispatch. The main
     /// actor and custom executors keep their threads. `docs/measurements/containment.md` has the cost.
     case contain(budget: Int, grace: Duration = .seconds(10), stall: Duration = .seconds(3))
   }
 
-  /// Whether the process drains: it has trapped, finishes the requests in flight, and then ends.
+  /// Whether the process drains: after a trap, it finishes the requests in flight, and then ends.
   ///
   /// If true, a server should close each connection after its response (`Connection: close`). This property may be read
-  /// from any thread. Reading it takes a nanosecond.
+  /// from any thread, which takes a nanosecond.
   public static var isDraining: Bool { cs_shim_containment_is_draining() }
 
   /// The program's `Configuration.onDrain`, which the C code calls at the beginning of a drain.
@@ -53,15 +53,16 @@ extension Shield {
   static func startContainment(_ containment: Containment, onDrain: (@Sendable () -> Void)?) {
     guard var c = containment.cValue else { return }
     drainFunction.withLock { $0 = onDrain }
-    // The C code calls `answer` once for each armed request. Invariant: the number is the continuation that
-    // `withContainedRequest` armed, and the task that runs the work does not resume it afterwards.
+    // The C code calls `answer` once for each request whose caller must receive an error. Invariant: the number is the
+    // continuation that `withContainedRequest` passed to the C code, and the task that runs the work does not resume
+    // the continuation afterwards.
     c.answer = { continuation, isTrap in
       let waiting = unsafe unsafeBitCast(UInt(continuation), to: UnsafeContinuation<Never, any Error>.self)
       unsafe waiting.resume(throwing: isTrap ? ShieldFault.trapped : ShieldFault.ended)
     }
     c.drain = { Shield.drainFunction.withLock { $0 }?() }
-    // Invariant: the C function copies the structure. If containment does not work, `cs_shim_containment_obstacle()`
-    // still returns the reason later.
+    // Invariant: the C function copies the structure. The result is not needed: if containment does not work,
+    // `cs_shim_containment_obstacle()` returns the reason.
     _ = unsafe cs_shim_containment_start(&c)
     if case .contain(let budget, _, _) = containment { maximumContainedFaults = budget }
   }
@@ -74,10 +75,10 @@ extension Shield.Containment {
   /// The mode in which containment starts, and the reason why it is off although the environment sets a mode.
   typealias Choice = (mode: Self, refusal: String?)
 
-  /// The mode that `CRASHSHIELD_CONTAINMENT` sets, or else this mode.
+  /// Returns the mode that `CRASHSHIELD_CONTAINMENT` sets, or else this mode.
   ///
-  /// An invalid variable switches containment off. It does not prevent the start, because an operator who mistypes a
-  /// mode must not lose the crash reports.
+  /// An invalid variable switches containment off. The variable does not prevent the start, because an operator who
+  /// mistypes a mode must not lose the crash reports.
   ///
   /// - Throws: `badArgument` if the program's own budget or durations are out of range.
   func effective() throws(Shield.StartError) -> Choice {
@@ -95,7 +96,7 @@ extension Shield.Containment {
     )
   }
 
-  /// The mode of an environment variable, with the durations of this mode; nil if the variable is invalid.
+  /// Returns the mode of an environment variable, with the durations of this mode; nil if the variable is invalid.
   private func overridden(by text: String) -> Self? {
     let prefix = "contain:"
     let (grace, stall) = durations
@@ -130,7 +131,7 @@ extension Shield.Containment {
     }
   }
 
-  /// The mode as a C structure without functions; nil if containment is off.
+  /// The mode as a C structure in which the callbacks are not yet set; nil if containment is off.
   fileprivate var cValue: cs_shim_containment? {
     var c = cs_shim_containment()
     switch self {

@@ -9,8 +9,8 @@ public enum ShieldFault: Error, Sendable, Equatable {
   case leaked
   /// The requested value does not exist: it is out of range, has another type, or is unavailable in this state.
   case refused(String)
-  /// Isolated work or a contained request trapped. Its thread never ends, and the objects and locks of the work are
-  /// never released.
+  /// Isolated work or a contained request trapped. The trapped thread never ends, and the objects and locks of the work
+  /// are never released.
   case trapped
   /// The process ends after a trap, and the contained request had not finished when the drain ended.
   case ended
@@ -38,8 +38,8 @@ extension Shield {
   /// process, with the usual signal and crash report:
   /// - The process has already contained 16 traps, or as many traps as the budget of `Containment.contain`.
   /// - The fault is not a trap (`ud2`, on AArch64 `brk`) but a bad access, an abort or another signal.
-  /// - Dispatch, the C library or the loader is on the stack of the work. One of their locks may be held, or a global
-  ///   variable may be half initialized.
+  /// - Dispatch, the C library or the loader is on the stack of the work. The thread may hold a lock of these
+  ///   libraries, or may have initialized a global variable only in part.
   /// - Swift's concurrency library calls the code that trapped, as it calls the cancellation handlers of a task, with
   ///   the task locked. The body of `withCheckedContinuation` is included, because the shield cannot distinguish it
   ///   from a cancellation handler.
@@ -50,14 +50,14 @@ extension Shield {
   ///
   /// In some cases a trap is contained, but another thread may then wait forever. One case is work that holds a lock of
   /// the program, or that is initializing a static variable of a C++ function. With the static standard library,
-  /// another thread may also wait after a trap in a block that Dispatch runs, or in a cancellation handler that a task
-  /// group calls. Further limits:
+  /// another thread may also wait forever after a trap in a block that Dispatch runs, or in a cancellation handler that
+  /// a task group calls. Further limits:
   /// - For a contained trap, the shield does not call a handler of SIGILL (on AArch64, of SIGTRAP) that the program
   ///   installed before the shield.
   /// - `exit()` works while threads that trapped exist. The callbacks of `exit()` (`atexit`, C++ destructors) must not
   ///   wait for locks or objects that these threads hold.
   /// - Synchronous work runs on a thread without a task. The work has no task-local values, and `Task.isCancelled` is
-  ///   always false. However, the work has the request that the caller registered by `withRequest`.
+  ///   always false. However, the work belongs to the request that the caller registered by `withRequest`.
   /// - If a request begins inside the work and the work traps, the request never ends. All later reports list this
   ///   request as in flight. Call `isolated` inside `withRequest`, and not `withRequest` inside `isolated`.
   ///

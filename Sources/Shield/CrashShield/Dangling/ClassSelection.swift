@@ -19,7 +19,7 @@ extension Shield {
   /// ```
   ///
   /// Call this function when the program starts. The function reads the type records of all images once, which takes
-  /// some milliseconds for a large server. It also creates the metadata of each selected class.
+  /// some milliseconds for a large server. The function also creates the metadata of each selected class.
   ///
   /// - Returns: The full names of the classes that are `protected` now, of the `generic` classes, which have no metadata
   ///   yet, and of the classes that could not be protected (`failed`).

@@ -65,7 +65,7 @@ final class Protections: Sendable {
   private static func address(_ type: AnyClass) -> UInt { unsafe UInt(bitPattern: Quarantine.metadata(type)) }
 }
 
-// Requests of crashd.
+// Handles the requests of crashd.
 extension Protections {
   /// The result of a request for one class.
   enum Outcome: Sendable {
@@ -125,18 +125,18 @@ extension Protections {
   struct RemoteSettings: Sendable {
     var round: UInt32
     var isOperator: Bool
-    /// Whether all protection is off, whatever the requests say.
+    /// Whether all protection is off, regardless of the requests.
     var isOff: Bool
     var budgetBytes: UInt64
     var takesStacks: Bool
   }
 }
 
-// Effective settings.
+// Determines the effective setting of each class, and applies it.
 extension Protections {
   private struct RemoteWord {
     var word: Word
-    /// The number of the round of crashd's messages that contained the request.
+    /// The number of the latest round of crashd's messages that contained the request.
     var round: UInt32
   }
 
@@ -146,7 +146,7 @@ extension Protections {
     var automatic: RemoteWord?
     /// The setting that the quarantine currently applies.
     var present: Setting?
-    /// A thread is applying a change; after that, it checks whether another change is due.
+    /// Whether a thread is applying a change; after the change, that thread checks whether another change is due.
     var isChanging = false
 
     var word: Word? { operators?.word ?? program ?? automatic?.word }

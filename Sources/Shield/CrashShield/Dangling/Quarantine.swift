@@ -42,7 +42,7 @@ package enum Quarantine {
 
   /// Returns the name of the class with this metadata.
   ///
-  /// Precondition: the C code has checked that the address is that of a class's metadata.
+  /// Precondition: the C code has checked that the address is the address of a class's metadata.
   package static func name(of metadata: UnsafeRawPointer?) -> String {
     guard let metadata = unsafe metadata else { return "" }
     return unsafe _typeName(unsafeBitCast(metadata, to: AnyClass.self), qualified: true)
@@ -63,7 +63,7 @@ package enum Quarantine {
   static func list(_ class: UInt, _ setting: Protections.Setting) throws(Shield.ProtectionError) {
     if let unavailable { throw .unavailable(unavailable) }
     show()
-    // Invariant: the address is that of a metatype, which is always readable.
+    // Invariant: the address points to a metatype, which is always readable.
     let metadata = unsafe UnsafeRawPointer(bitPattern: `class`)
     let limit = UInt32(clamping: max(1, setting.limit))
     let result = unsafe cs_quarantine_list(metadata, setting.policy.code, limit)

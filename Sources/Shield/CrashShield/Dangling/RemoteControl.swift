@@ -46,7 +46,8 @@ final class RemoteControl: Sendable {
       return Answer(result: .CS_CONTROL_DONE)
     case .sweep(let round):
       RemoteModes.sweep(round: round)
-      // Without a quarantine nothing is protected, and the sweep has nothing to revert.
+      // Answer the sweep with success, because without a quarantine no class is protected and the sweep has nothing to
+      // revert.
       if Quarantine.obstacle != nil { return Answer(result: .CS_CONTROL_DONE) }
     case .settings, .word: break
     }

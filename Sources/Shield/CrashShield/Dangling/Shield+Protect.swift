@@ -44,9 +44,9 @@ extension Shield {
 
   /// Ends the protection of a class.
   ///
-  /// The objects of the class leave the quarantine. Under `absorb`, their deinits run now. May be called from any
-  /// thread. After this call, crashd does not protect the class automatically, but an operator's override keeps the
-  /// class protected.
+  /// The objects of the class leave the quarantine. Under `absorb`, the deinits of these objects run now. May be called
+  /// from any thread. After this call, crashd does not protect the class automatically, but an operator's override
+  /// keeps the class protected.
   ///
   /// - Returns: False if the class was not protected.
   @discardableResult
@@ -54,11 +54,11 @@ extension Shield {
 
   /// Sets how many bytes the quarantine may hold in this process; 1 MiB by default.
   ///
-  /// The budget covers the objects' own memory and their records, but not what the objects refer to. Under `absorb`,
-  /// objects that wait for their deinits may take another eighth of the budget. A smaller budget takes effect
-  /// gradually, as objects are released. Stacks, incidents and freed-object records take up to 1.5 MiB in addition to
-  /// the budget; these pages become resident when they are used. An operator's override through crashd takes precedence
-  /// over this call.
+  /// The budget covers the memory of the quarantined objects and their records, but not the memory of other objects to
+  /// which they refer. Under `absorb`, objects that wait for their deinits may take another eighth of the budget. A
+  /// smaller budget takes effect gradually, as objects are released. Stacks, incidents and freed-object records take up
+  /// to 1.5 MiB in addition to the budget; these pages become resident when they are used. An operator's override
+  /// through crashd takes precedence over this call.
   public static func setDanglingBudget(bytes: Int) { Protections.shared.setBudget(UInt64(clamping: bytes)) }
 
   /// Sets whether the quarantine records the call stack of each last release; on by default.

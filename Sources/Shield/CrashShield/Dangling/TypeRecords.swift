@@ -2,7 +2,7 @@ internal import CShimQuarantine
 
 /// The classes in the type records of this process's images.
 enum TypeRecords {
-  /// A class.
+  /// A class of which an image contains a type record.
   struct Record {
     /// The full name, with module and enclosing types.
     var name: String

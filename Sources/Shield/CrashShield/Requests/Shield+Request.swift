@@ -23,9 +23,10 @@ extension Shield {
   /// together can have 256 bytes, where each key and each value takes one more byte. A tag that does not fit is
   /// dropped. Do not put secrets into a request.
   ///
-  /// This function may be called from any thread. If the shield is not started, this function only calls `body`. It
-  /// does not take a lock. A call costs about a hundred nanoseconds, and a third more with the IDs of a trace. In a
-  /// task, the call does not allocate heap memory. Outside of tasks, the Swift runtime allocates the task-local value.
+  /// This function may be called from any thread. If the shield is not started, this function only calls `body`. The
+  /// function does not take a lock. A call costs about a hundred nanoseconds, and a third more with the IDs of a trace.
+  /// In a task, the call does not allocate heap memory. Outside of tasks, the Swift runtime allocates the task-local
+  /// value.
   ///
   /// - Parameters:
   ///   - operation: What the request does, such as its method and route. Use the route instead of the path, because

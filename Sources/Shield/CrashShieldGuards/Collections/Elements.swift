@@ -1,6 +1,6 @@
 internal import CrashShield
 
-/// Removal by element and by key.
+/// Removes an element of a set, or a key of a dictionary.
 ///
 /// There is no guard for removal by index, because it would have to compare indices of a set or dictionary, which may
 /// trap.

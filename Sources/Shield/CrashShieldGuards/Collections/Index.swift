@@ -10,7 +10,8 @@ extension BidirectionalCollection {
   /// let third = parts[shielded: 2] ?? ""
   /// ```
   ///
-  /// The subscript is as fast as the plain one. Under `off` and `observe`, the guard behaves like the plain subscript.
+  /// The subscript is as fast as the plain subscript. Under `off` and `observe`, the guard behaves like the plain
+  /// subscript.
   @inlinable
   public subscript(shielded position: Index, fileID fileID: StaticString = #fileID, line line: UInt = #line) -> Element?
   {
@@ -53,8 +54,8 @@ extension BidirectionalCollection {
   }
 }
 
-/// Collections with integer indices. Because these functions compare integers directly and pass them by value, a loop
-/// keeps the integers in registers.
+/// Guards of collections with integer indices. Because these functions compare integers directly and pass them by
+/// value, a loop keeps the integers in registers.
 extension RandomAccessCollection where Index == Int {
   /// The element at an index; if the index is out of bounds, the value is nil and the fault is recorded as `index`.
   ///
@@ -64,8 +65,8 @@ extension RandomAccessCollection where Index == Int {
   /// let third = parts[shielded: 2] ?? ""
   /// ```
   ///
-  /// The subscript takes two instructions more than the plain one. Under `off` and `observe`, the guard behaves like
-  /// the plain subscript.
+  /// The subscript takes two instructions more than the plain subscript. Under `off` and `observe`, the guard behaves
+  /// like the plain subscript.
   @inlinable
   public subscript(shielded position: Int, fileID fileID: StaticString = #fileID, line line: UInt = #line) -> Element? {
     if _fastPath(holds(position)) { return self[position] }

@@ -20,7 +20,7 @@ extension Shield {
     for kind in ShieldKind.allCases { setMode(mode, for: kind) }
   }
 
-  /// The effective mode of a kind: an operator's override (`crashctl guards set`), else the program's mode.
+  /// Returns the effective mode of a kind: an operator's override (`crashctl guards set`), else the program's mode.
   ///
   /// Do not save this mode to restore it later with `setMode`: an operator's override would become the program's mode.
   public static func mode(for kind: ShieldKind) -> ShieldMode {

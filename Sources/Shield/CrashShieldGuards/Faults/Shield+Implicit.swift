@@ -5,8 +5,8 @@ internal import CShimQuarantine
 extension Shield {
   /// Sets the mode of implicit protections for a kind.
   ///
-  /// Implicit protections are those of `CrashShieldImplicit`, `CrashShieldCasts` and `CrashShieldExecutorChecks`.
-  /// Guards at call sites have their own modes, which `setMode` sets.
+  /// The modules `CrashShieldImplicit`, `CrashShieldCasts` and `CrashShieldExecutorChecks` contain the implicit
+  /// protections. Guards at call sites have their own modes, which `setMode` sets.
   ///
   /// Until this call, the mode comes from `CRASHSHIELD_IMPLICIT`, such as `absorb` or `observe,arithmetic=off`. If the
   /// variable is not set, the mode is `observe`: the shield records the fault, and the process ends as it would without
@@ -22,7 +22,7 @@ extension Shield {
     for kind in ShieldKind.allCases { setImplicitMode(mode, for: kind) }
   }
 
-  /// The effective mode of implicit protections for a kind: an operator's override, else the program's mode.
+  /// Returns the effective mode of implicit protections for a kind: an operator's override, else the program's mode.
   public static func implicitMode(for kind: ShieldKind) -> ShieldMode {
     _ = Guards.implicitEnvironment
     return ShieldMode(cs_guard_implicit_mode_of(UInt32(kind.rawValue)))

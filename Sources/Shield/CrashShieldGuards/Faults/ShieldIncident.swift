@@ -2,7 +2,7 @@
 public struct ShieldSite: Sendable {
   /// The file, such as `Module/File.swift`.
   public var fileID: StaticString
-  /// The line.
+  /// The line of the guard in the file.
   public var line: UInt
 
   /// Creates a site; by default, the source location of this call.

@@ -12,11 +12,11 @@ public enum ShieldKind: UInt8, Sendable, Hashable, CaseIterable {
   case capacity = 4
   /// A key that occurs twice.
   case duplicateKey = 5
-  /// nil where a collection needs an element.
+  /// A nil where a collection needs an element.
   case missingValue = 6
   /// An index outside the bounds of a string.
   case stringIndex = 7
-  /// nil where a value was expected.
+  /// A nil where a value was expected.
   case unwrap = 8
   /// A value of another type than expected.
   case cast = 9

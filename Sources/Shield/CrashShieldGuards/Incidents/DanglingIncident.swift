@@ -5,7 +5,7 @@ internal import CShimQuarantine
 ///
 /// Accesses of the same class, access kind and call site are one incident, with the details of the first access.
 package struct DanglingIncident: Sendable, Hashable {
-  /// The access kind.
+  /// The kind of access to the deallocated object.
   package enum Kind: Sendable, Hashable {
     /// A call of a virtual method, getter or setter.
     case call
@@ -25,7 +25,7 @@ package struct DanglingIncident: Sendable, Hashable {
 
   /// The full name of the object's class.
   package var className: String
-  /// The access kind.
+  /// The kind of the access that this incident describes.
   package var kind: Kind
   /// The intended target of the call; nil for other kinds.
   package var method: UInt?

@@ -18,24 +18,27 @@ public struct DanglingStatistics: Sendable, Hashable {
   public var watchedMethods: Int
   /// The number of virtual methods whose calls are not detected, because their metadata has an unknown layout.
   public var unwatchedMethods: Int
-  /// Objects that entered the quarantine.
+  /// The number of objects that entered the quarantine.
   public var admitted: Int
-  /// Objects that left the quarantine.
+  /// The number of objects that left the quarantine.
   public var evicted: Int
-  /// Use-after-free accesses.
+  /// The number of use-after-free accesses that the quarantine detected.
   public var hits: Int
-  /// Objects that were not admitted, by reason.
+  /// The numbers of objects that were not admitted, by reason.
   public var skipped: Skipped
 
-  /// Objects that were not quarantined but deallocated as usual.
+  /// The numbers of objects that were not quarantined but deallocated as usual.
   public struct Skipped: Sendable, Hashable {
-    /// The budget was used up, and the quarantine held no older object of the class to evict.
+    /// The number of objects for which the budget had no room, while the quarantine held no older object of the class
+    /// to evict.
     public var budget: Int
-    /// Another thread was using the queue, or the deferred deinits were lagging behind.
+    /// The number of objects that were released while another thread used the queue, or while the deferred deinits were
+    /// late.
     public var busy: Int
-    /// The object was on the stack, or had an `unowned` reference and might have been on the stack.
+    /// The number of objects that were on the stack, or that had an `unowned` reference and might have been on the
+    /// stack.
     public var unowned: Int
-    /// The deinit runs on an actor, and had not finished when the object was deallocated.
+    /// The number of objects whose deinit runs on an actor, and had not finished when the object was deallocated.
     public var isolated: Int
   }
 
@@ -58,7 +61,7 @@ public struct DanglingStatistics: Sendable, Hashable {
 }
 
 extension Shield {
-  /// The use-after-free incidents of this process, in no particular order.
+  /// Returns the use-after-free incidents of this process, in no particular order.
   ///
   /// The shield keeps at most 256 different incidents of objects and 64 of handles. `droppedDanglingIncidentCount`
   /// counts the incidents above these limits. May be called from any thread.
@@ -77,7 +80,7 @@ extension Shield {
     Int(clamping: cs_quarantine_hits_lost()) + Handles.shared.lost
   }
 
-  /// The counters of each class that is or was protected.
+  /// Returns the counters of each class that is or was protected.
   ///
   /// May be called from any thread.
   public static func danglingStatistics() -> [DanglingStatistics] {
@@ -89,7 +92,7 @@ extension Shield {
     return statistics
   }
 
-  /// The counters of this class; nil if it was never protected.
+  /// Returns the counters of this class; nil if it was never protected.
   public static func danglingStatistics(of type: AnyClass) -> DanglingStatistics? {
     let name = _typeName(type, qualified: true)
     return danglingStatistics().first { $0.className == name }

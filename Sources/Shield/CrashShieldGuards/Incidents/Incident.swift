@@ -41,13 +41,13 @@ extension Shield {
       case overRelease
       /// Excess retains; detected when the object left the quarantine.
       case retains
-      /// A read.
+      /// A read of the object after it was freed.
       case read
-      /// A write.
+      /// A write to the object after it was freed.
       case write
       /// A `ShieldHandle` that was resolved after its object was deallocated.
       case handle
-      /// A second free.
+      /// A second free of the same memory.
       case doubleFree
       /// A free of an address that is not the start of an allocation.
       case invalidFree
@@ -75,7 +75,7 @@ extension Shield {
     public struct Stack: Sendable, Hashable {
       /// The kernel's thread id; nil if it is unknown.
       public var thread: Int?
-      /// At most 16 addresses, including those of the runtime; empty if the stack is unknown.
+      /// At most 16 addresses, including addresses of the runtime; empty if the stack is unknown.
       ///
       /// Some functions appear as their start address plus 1: functions without a frame, suspended async functions, and
       /// functions that ended with a tail call.

@@ -16,7 +16,7 @@ extension Shield {
   /// buffer of 256 incidents. If the reader is slow, new incidents replace the oldest incidents in the buffer, and
   /// `droppedCount` counts the replaced incidents. In a forked child the sequence delivers no incidents.
   ///
-  /// The first iteration creates a thread, which reads the incidents and sleeps between them.
+  /// The first iteration creates a thread, which reads the incidents and sleeps between the readings.
   public static var incidents: Incidents { Incidents() }
 
   /// The number of traps that `isolated` has contained in this process.

@@ -12,11 +12,11 @@ extension Actor {
   /// func callback() { shieldedAssumeIsolated { $0.count += 1 } }
   /// ```
   ///
-  /// If this function cannot identify the executor, it behaves like `assumeIsolated`, which happens in two cases. In
-  /// the first case, code runs outside of a task on a custom executor that does not implement
-  /// `isIsolatingCurrentContext`. In the second case, the Swift runtime does not report executors as expected;
-  /// `Shield.selfTest` detects this case. Under `off` and `observe` it also behaves like `assumeIsolated`. May be
-  /// called from any thread; takes some ten nanoseconds.
+  /// In two cases, this function cannot identify the executor, and then behaves like `assumeIsolated`. In the first
+  /// case, code runs outside of a task on a custom executor that does not implement `isIsolatingCurrentContext`. In the
+  /// second case, the Swift runtime does not report executors as expected; `Shield.selfTest` detects this case. Under
+  /// `off` and `observe`, the function also behaves like `assumeIsolated`. May be called from any thread; takes some
+  /// ten nanoseconds.
   @available(*, noasync, message: "write a function of the actor, and await it")
   @inlinable
   @discardableResult

@@ -31,7 +31,7 @@ enum Executors: Sendable {
     unavailable == nil && isCurrent(actor) == false
   }
 
-  /// Whether the actor's executor is the current one; nil if the answer is unknown.
+  /// Whether the actor's executor is the current executor; nil if the answer is unknown.
   private static func isCurrent(_ actor: any Actor) -> Bool? {
     let words = words(actor)
     if isKnown(words) { return true }
@@ -42,18 +42,19 @@ enum Executors: Sendable {
       // Invariant: the actor retains its executor, and this function retains the actor.
       return unsafe actor.unownedExecutor.asSerialExecutor()?.isIsolatingCurrentContext()
     #else
-      // In Swift 6.2, an executor cannot be created from two words.
+      // Return nil, because in Swift 6.2 an executor cannot be created from two words.
       return nil
     #endif
   }
 
-  /// The executor's identity and its witness table; the witness table is null for an actor without a custom executor.
+  /// Returns the executor's identity and its witness table; the witness table is null for an actor without a custom
+  /// executor.
   fileprivate static func words(_ actor: any Actor) -> (UInt, UInt) {
     // Invariant: an executor is two words, as `unavailable` checked. The words are only compared.
     unsafe unsafeBitCast(actor.unownedExecutor, to: (UInt, UInt).self)
   }
 
-  /// Whether the runtime reports this executor as the current one.
+  /// Whether the runtime reports this executor as the current executor.
   fileprivate static func isKnown(_ words: (UInt, UInt)) -> Bool { cs_guard_is_current_executor(words.0, words.1) }
 }
 

@@ -4,7 +4,7 @@ internal import Synchronization
 /// A registry of observers of an object's properties; replaces key-value observing, which does not exist on Linux.
 ///
 /// Adding an observer twice for a property, or removing an observer that was not added, changes nothing and is recorded
-/// as `observation`. The registry does not retain observers, and removes deallocated ones. The registry calls the
+/// as `observation`. The registry does not retain observers, and removes deallocated observers. The registry calls the
 /// observers' functions without holding a lock, and these functions may add and remove observers. Under `off` and
 /// `observe`, an observer that was added twice is called twice. May be used from any thread.
 ///
@@ -15,7 +15,7 @@ internal import Synchronization
 public final class ObserverRegistry<Subject>: Sendable {
   private struct Entry: Sendable {
     weak let observer: (any AnyObject & Sendable)?
-    /// Returns false if the observer was deallocated.
+    /// Calls the observer's function; returns false if the observer was deallocated.
     let call: @Sendable (any Sendable) -> Bool
   }
 

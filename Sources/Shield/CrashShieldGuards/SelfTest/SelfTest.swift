@@ -48,7 +48,7 @@ enum SelfTest {
     _ = reason()
     let number = number(site.line)
     var found = places[index(of: number)].load(ordering: .acquiring)
-    // A fault that arrives after the end of its check is dropped.
+    // Drop a fault that arrives after the end of its check.
     while found >> tagShift == number {
       var shift = UInt64(0)
       while shift < tagShift, (found >> shift) & 0xFF != 0 { shift += kindBits }

@@ -7,12 +7,12 @@ extension Shield {
   /// Call this function when a server starts, or in a test after an update of Swift. Guards depend on the behavior of
   /// the standard library and the runtime. The checks work in each guard mode, also in `off`, and do not change the
   /// mode. The faults are not incidents: they do not appear in `guardIncidents`, `onIncident` or crashd. The function
-  /// prints nothing. It takes some hundred microseconds. With `ShieldCheck.foundation` it takes some milliseconds,
-  /// because it waits for a timer. May be called from any thread and any actor.
+  /// prints nothing. The checks take some hundred microseconds. With `ShieldCheck.foundation`, the checks take some
+  /// milliseconds, because one of them waits for a timer. May be called from any thread and any actor.
   ///
   /// If the shield is started, crashd receives the result: the tested kinds, the failing kinds, the number of checks,
   /// and the time. `crashctl doctor PID` shows this result, which does not contain the names of checks. The result
-  /// replaces that of an earlier call. If two calls end at the same time, crashd gets the result of one of them.
+  /// replaces the result of an earlier call. If two calls end at the same time, crashd gets the result of one of them.
   ///
   /// ```swift
   /// for result in await Shield.selfTest(including: ShieldCheck.foundation) {
@@ -21,7 +21,7 @@ extension Shield {
   /// ```
   ///
   /// - Parameters:
-  ///   - others: Additional checks, besides those of this module.
+  ///   - others: Checks that run in addition to the checks of this module.
   ///   - isolation: The actor isolation of the caller. Checks of the main actor run only if the caller is on the main
   ///     actor.
   /// - Returns: A result for each check; for each kind without a check, a result with the reason why it has no check.
@@ -47,7 +47,7 @@ extension Shield {
     var (checks, failures) = (UInt32(0), UInt32(0))
     for result in results {
       if case .notAsked = result.verdict { continue }
-      // The ring has one bit for each of 64 kinds.
+      // Set the bit of the kind: the ring has one bit for each of 64 kinds.
       let bit = UInt64(1) << UInt64(result.kind.rawValue)
       asked |= bit
       checks &+= 1

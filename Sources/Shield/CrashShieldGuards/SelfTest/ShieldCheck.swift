@@ -40,7 +40,7 @@ public struct ShieldCheck: Sendable {
     public var kind: ShieldKind
     /// The name of the check; empty if the kind has no check.
     public var check: String
-    /// The verdict.
+    /// Whether the guard passed the check.
     public var verdict: Verdict
 
     package init(kind: ShieldKind, check: String, verdict: Verdict) {

@@ -12,13 +12,13 @@ public struct Transition<Screen: AnyObject> {
     case popToRoot
   }
 
-  /// The operation.
+  /// The operation on the stack of screens.
   public var operation: Operation
   /// Whether the transition is animated.
   public var isAnimated: Bool
   /// The old screen; retained until the transition ends.
   public internal(set) var from: Screen?
-  /// The new screen.
+  /// The screen that the transition shows.
   public internal(set) var to: Screen?
 
   let site: ShieldSite
@@ -76,7 +76,7 @@ public enum TransitionOutcome: Sendable, Hashable {
   }
 }
 
-/// Shows transitions.
+/// Shows the transitions of a queue to the user.
 @MainActor
 public protocol TransitionDriver: AnyObject {
   /// The type of a screen.
@@ -88,7 +88,7 @@ public protocol TransitionDriver: AnyObject {
   func begin(_ transition: Transition<Screen>, finished: @escaping @MainActor (TransitionEnd) -> Void)
 }
 
-/// Observes transitions.
+/// Observes the transitions of a queue.
 @MainActor
 public protocol TransitionDelegate<Screen>: AnyObject {
   /// The type of a screen.
@@ -105,10 +105,10 @@ public protocol TransitionDelegate<Screen>: AnyObject {
 }
 
 extension TransitionDelegate {
-  /// Does nothing.
+  /// Does nothing by default.
   public func willBegin(_ transition: Transition<Screen>) {}
-  /// Does nothing.
+  /// Does nothing by default.
   public func didShow(_ screen: Screen, after transition: Transition<Screen>, _ end: TransitionEnd) {}
-  /// Does nothing.
+  /// Does nothing by default.
   public func didDrop(_ transition: Transition<Screen>, _ reason: TransitionOutcome.Reason) {}
 }

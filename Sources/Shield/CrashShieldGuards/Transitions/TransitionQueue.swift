@@ -25,9 +25,10 @@ public final class TransitionQueue<Driver: TransitionDriver> {
   public private(set) var stack: [Screen]
   /// The treatment of a transition that is requested during another one; a change applies to the next request.
   public var policy: TransitionPolicy
-  /// The time after which a transition ends even if the driver has not ended it; this end is recorded as a fault.
+  /// The time after which the queue ends a transition that the driver has not ended; the queue then also records a
+  /// fault.
   public var timeout: Duration
-  /// Observes the transitions.
+  /// The observer of the transitions.
   public weak var delegate: (any TransitionDelegate<Screen>)?
 
   private weak var driver: Driver?
@@ -134,7 +135,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
     return planned.contains { $0 === screen }
   }
 
-  /// The stack after an operation; nil if the operation is impossible.
+  /// Returns the stack after an operation; nil if the operation is impossible.
   private static func stack(_ stack: [Screen], after operation: Transition<Screen>.Operation) -> [Screen]? {
     switch operation {
     case .push(let screen): return stack.contains { $0 === screen } ? nil : stack + [screen]

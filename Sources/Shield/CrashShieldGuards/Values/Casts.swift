@@ -46,8 +46,8 @@ extension Shield {
   /// for a null.
   ///
   /// Replaces `as!`, which ends the process in this case. The function also converts between strings and numbers or
-  /// booleans if the conversion is lossless. It converts "42" to 42, 42 to "42" and "true" to true, but neither " 42"
-  /// to 42 nor "3.5" to an integer. Each conversion is recorded as well.
+  /// booleans if the conversion is lossless. The function converts "42" to 42, 42 to "42" and "true" to true, but
+  /// neither " 42" to 42 nor "3.5" to an integer. Each conversion is recorded as well.
   @inlinable
   public static func cast<Target>(
     _ value: Any?, to target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
@@ -160,7 +160,8 @@ package enum Casts {
       return nil
     }
     guard target == String.self else { return nil }
-    // Foundation's `true` can be cast to each number type. Only the name of its class distinguishes it from a number.
+    // Compare the name of the class, which is the only difference between Foundation's `true` and a number: both can be
+    // cast to each number type.
     if "\(type(of: value))" == "__NSCFBoolean", let flag = value as? Bool { return "\(flag)" as? Target }
     if let flag = value as? Bool, type(of: value) == Bool.self { return "\(flag)" as? Target }
     if let number = value as? any FixedWidthInteger { return "\(number)" as? Target }

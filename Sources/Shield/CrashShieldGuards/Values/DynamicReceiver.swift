@@ -21,7 +21,7 @@ public struct DynamicReceiver<Base: AnyObject> {
   /// A function that handles a message.
   public typealias Method = (Base, [Any?]) -> Any?
 
-  /// The receiver.
+  /// The object or value that receives the messages.
   public let base: Base
   private let methods: [String: Method]
   private let counts: [String: Int]
@@ -105,7 +105,7 @@ private enum MessageNames {
 public struct DynamicMessage {
   let body: ([Any?]) -> Any?
 
-  /// Sends the message.
+  /// Sends the message with the given arguments.
   @discardableResult
   public func dynamicallyCall(withArguments arguments: [Any?]) -> Any? { body(arguments) }
 }

@@ -165,7 +165,7 @@ public struct Doctor: Sendable {
   /// The directory of the client socket.
   private var directory: Substring { client.socketPath.lastIndex(of: "/").map { client.socketPath[..<$0] } ?? "." }
 
-  /// Checks the spool, in which crashes wait while crashd is not running.
+  /// Checks the spool, which contains the rings of crashed processes while crashd is not running.
   private func spool() -> Finding {
     let path = "\(directory)/spool"
     let what = "crashes while crashd is not running"

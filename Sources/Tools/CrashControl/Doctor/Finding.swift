@@ -2,7 +2,7 @@ internal import CrashReport
 
 /// The result of one check, and the remedy.
 public struct Finding: Sendable, Equatable, Encodable {
-  /// The severity.
+  /// The severity of a finding.
   public enum Level: String, Sendable, Encodable, CaseIterable {
     /// The check found no fault.
     case good
@@ -16,11 +16,11 @@ public struct Finding: Sendable, Equatable, Encodable {
     case fault
   }
 
-  /// The severity.
+  /// The severity of this finding.
   public var level: Level
   /// The subject of the check, such as `socket` or `build id`.
   public var subject: String
-  /// The result.
+  /// The result of the check, as a sentence.
   public var sentence: String
   /// The remedy; empty if no action is necessary.
   public var remedy: String

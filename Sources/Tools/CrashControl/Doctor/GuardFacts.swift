@@ -6,8 +6,8 @@ import Synchronization
 
 /// Checks whether guards absorb faults.
 ///
-/// The doctor runs a self-test in its own process. For other processes, it reads the self-test results that they
-/// published.
+/// The doctor runs a self-test in its own process. For other processes, the doctor reads the published results of their
+/// self-tests.
 public enum GuardFacts: Sendable {
   /// Tests the guards of CrashShield in this process, and waits for the result.
   ///

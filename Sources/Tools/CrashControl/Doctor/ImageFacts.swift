@@ -88,7 +88,8 @@ struct ImageFacts {
   }
 
   private func symbols(of name: String) -> Finding {
-    // Without a build id, crashd does not find any symbols, not even the symbols in the file itself.
+    // Report a missing build id, without which crashd does not find any symbols, not even the symbols in the file
+    // itself.
     guard buildID != nil else {
       return Finding(
         .warning, "symbols", "reports will have addresses instead of names: crashd finds symbols by the build id",

@@ -82,8 +82,8 @@ struct ProcessFacts {
 
   private var isDisabled: Bool { variable("CRASHSHIELD_DISABLE").map { $0 != "0" } ?? false }
 
-  /// The value of an environment variable at the start of the process; nil if it was missing or empty, or is not
-  /// readable.
+  /// Returns the value of an environment variable at the start of the process; nil if it was missing or empty, or is
+  /// not readable.
   func variable(_ name: String) -> String? {
     let prefix = name + "="
     guard let setting = environment?.first(where: { $0.hasPrefix(prefix) }), setting != prefix else { return nil }
@@ -124,7 +124,8 @@ struct ProcessFacts {
 
   /// Checks whether Swift's own backtracer is on.
   ///
-  /// The backtracer runs for seconds. During this time, the crashed process does not end and does not serve requests.
+  /// After a crash, the backtracer runs for seconds. During this time, the crashed process does not end and does not
+  /// serve requests.
   private func backtracer() -> Finding? {
     guard
       let value = variable("SWIFT_BACKTRACE"),

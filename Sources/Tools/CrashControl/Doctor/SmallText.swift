@@ -1,7 +1,7 @@
 import Glibc
 import LinuxSystem
 
-/// Reads small files, such as those of `/proc`.
+/// Reads small files, such as the files of `/proc`.
 enum SmallText {
   /// Returns the beginning of a file as text, or nil if the file cannot be read.
   static func read(_ path: String, limitBytes: Int = 64 << 10) -> String? {

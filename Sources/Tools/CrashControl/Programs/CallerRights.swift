@@ -3,8 +3,8 @@ import Glibc
 
 /// Whether crashctl has more privileges than its caller, by sudo, doas or pkexec, or by the kernel's AT_SECURE.
 ///
-/// If crashctl has more privileges than its caller, it does not start programs that give the caller a shell. If it
-/// started them, a sudo rule that allows only crashctl would allow every command.
+/// If crashctl has more privileges than its caller, it does not start programs that give the caller a shell. Otherwise,
+/// a sudo rule that allows only crashctl would allow every command.
 ///
 /// Limit: in a shell of `sudo -s`, `SUDO_UID` is set, and crashctl also refuses to start these programs. The user of
 /// that shell can unset the variable. A caller whom sudo allows to run only crashctl cannot unset it.

@@ -103,7 +103,7 @@ struct ChildProcess {
   func wait(timeout_ms: Int32) -> End? { ends(within: timeout_ms) ? endIfOver() : nil }
 
   private func ends(within timeout_ms: Int32) -> Bool {
-    // If the pidfd cannot be opened, the process has ended.
+    // A pidfd that cannot be opened means that the process has ended.
     guard let end = try? Descriptor(ofProcess: pid) else { return true }
     return isReadable(end.number, timeout_ms: timeout_ms)
   }

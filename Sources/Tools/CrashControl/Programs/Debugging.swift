@@ -63,7 +63,8 @@ public struct Debugging: Sendable {
 
   /// Returns the executable if it is safe to pass.
   ///
-  /// If it is not safe, crashctl passes only the core dump, and the user can enter `file PATH` in the debugger.
+  /// If the executable is not safe, crashctl passes only the core dump, and the user can enter `file PATH` in the
+  /// debugger.
   private func program() -> [String] {
     let process = received.report.process
     do throws(DebuggedProgram.Refusal) { return [try DebuggedProgram(of: process).path] } catch {

@@ -96,7 +96,7 @@ struct PrivateDaemon: ~Copyable {
   }
 
   private static func waitUntilReady(_ process: ChildProcess, _ notify: NotifySocket) -> Bool {
-    // If the pidfd cannot be opened, the process has ended.
+    // A pidfd that cannot be opened means that the process has ended.
     guard let end = try? Descriptor(ofProcess: process.pid) else { return false }
     while firstReadable([notify.descriptor.number, end.number], timeout_ms: startLimit_ms) == 0 {
       if notify.isReadyMessage() { return true }

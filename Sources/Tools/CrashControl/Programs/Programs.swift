@@ -12,9 +12,9 @@ enum Programs {
 
   /// Returns the path of the shield library, for programs that do not link it.
   ///
-  /// The path is `CRASHSHIELD_LIBRARY` if this variable is set. If the variable is not set, the path is that of the
-  /// library in crashctl's directory or in `../lib`. Returns nil if the library does not exist, or if the variable is
-  /// set but empty.
+  /// The path is `CRASHSHIELD_LIBRARY` if this variable is set. If the variable is not set, the function returns the
+  /// path of the library in crashctl's directory or in `../lib`. Returns nil if the library does not exist, or if the
+  /// variable is set but empty.
   static func preloadedLibrary(_ environment: [String: String]) -> String? {
     let name = "libcrashshield.so"
     let known = environment["CRASHSHIELD_LIBRARY"].map { [$0] }

@@ -31,7 +31,7 @@ struct RecordLog: ~Copyable {
   /// Opens a file, or standard input for the path `-`.
   init(_ path: String) throws(Failure) {
     name = path == "-" ? "standard input" : "'\(path)'"
-    // Invariant: open reads the path only during the call. The descriptor is always closed by its owner.
+    // Invariant: open reads the path only during the call. `Descriptor` owns the number, and closes it.
     let number = unsafe path == "-" ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC)
     guard number >= 0 else { throw Failure(.nothingFound, "cannot open \(name) (\(SystemError.text(errno)))") }
     file = Descriptor(owning: number)

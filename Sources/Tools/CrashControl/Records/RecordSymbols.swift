@@ -19,9 +19,9 @@ struct RecordSymbols: ~Copyable {
   private let storage: PrivateDirectory
   /// The bytes and the number of files that may still be fetched, because a log can name any number of builds.
   private var fetchRoom = (bytes: 4 << 30, files: 64)
-  /// Files in `directories` outside of `.build-id`, by build id; nil before the search.
+  /// Files in `directories` outside of `.build-id`, by build id; nil before these directories are searched.
   private var files: [String: String]?
-  /// The builds that were searched for.
+  /// The builds for which a search has already been made.
   private var searched: Set<String> = []
 
   /// The path of the temporary directory.

@@ -44,8 +44,8 @@ enum InternetAddress {
   }
 
   private static func bind<Address>(_ socket: Int32, _ address: Address) -> Int32 {
-    // Invariant: each address begins with the fields of a sockaddr, the size is that of the address, and bind uses the
-    // pointer only during the call.
+    // Invariant: each address begins with the fields of a sockaddr, the size is the size of the address, and bind uses
+    // the pointer only during the call.
     unsafe withUnsafePointer(to: address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         unsafe Glibc.bind(socket, $0, socklen_t(MemoryLayout<Address>.size)) == 0 ? 0 : errno

@@ -1,8 +1,8 @@
 /// Decides when `serve` starts the program again after a signal ended it.
 ///
 /// An end is quick if the program ran for less than `minimumUptime`. After the first quick end in a row, the program
-/// starts again at once. After the second one, the start is delayed, and each further quick end doubles the delay. A
-/// run that is not quick resets the count.
+/// starts again at once. After the second quick end, the start is delayed, and each further quick end doubles the
+/// delay. A run that is not quick resets the count.
 public struct RestartPolicy: Sendable, Equatable {
   enum Decision: Equatable {
     case restart(after: Duration)
@@ -18,7 +18,7 @@ public struct RestartPolicy: Sendable, Equatable {
   /// The number of quick ends in a row.
   private(set) var quickEnds = 0
 
-  /// Creates a policy.
+  /// Creates a policy that has not seen any end yet.
   public init(minimumUptime: Duration, firstDelay: Duration, longestDelay: Duration, quickEndLimit: Int) {
     self.minimumUptime = minimumUptime
     self.firstDelay = firstDelay
@@ -26,7 +26,7 @@ public struct RestartPolicy: Sendable, Equatable {
     self.quickEndLimit = quickEndLimit
   }
 
-  /// Counts the end of a program that ran for `uptime`, and returns what follows.
+  /// Records that a program ended after it had run for `uptime`, and returns whether and when the program starts again.
   mutating func decision(afterUptime uptime: Duration) -> Decision {
     guard uptime < minimumUptime else {
       quickEnds = 0

@@ -37,7 +37,8 @@ struct SupervisedProgram: SupervisorSystem {
     // SIGPIPE is blocked, because a closed standard error must not end the supervisor.
     signals = SignalSet([SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE, SIGCHLD] + stops)
     options = .init(endsWithParent: true, environment: environment, signalMask: signals.block())
-    // With an inherited SIG_IGN, the kernel would reap the children, and their ends would be unknown.
+    // With an inherited SIG_IGN for SIGCHLD, the kernel would reap the children, and their exit statuses would be
+    // unknown.
     signal(SIGCHLD, SIG_DFL)
     try SystemError.check(cs_process_adopt_orphans(), "adopt orphans")
   }
@@ -52,7 +53,7 @@ struct SupervisedProgram: SupervisorSystem {
 
   func next(until end: ContinuousClock.Instant?) -> SupervisorEvent {
     while true {
-      // Several children may have ended for one SIGCHLD.
+      // Reap before waiting for a signal, because several children may have ended for one SIGCHLD.
       if let ended = Self.reap() { return .ended(ended.pid, ended.end) }
       let left = end.map { ContinuousClock.now.duration(to: $0) } ?? Self.longestWait
       switch signals.next(within: left) {

@@ -4,11 +4,11 @@ internal import LinuxSystem
 
 /// An event that `Supervisor` handles.
 enum SupervisorEvent: Equatable {
-  /// A child ended, or an orphan that crashctl adopted.
+  /// A child process of crashctl ended, or an orphan process that crashctl had adopted.
   case ended(pid_t, ChildProcess.End)
   /// Another process or the kernel sent a signal to crashctl.
   case signal(Int32, isSent: Bool)
-  /// The time of the wait is over.
+  /// The time limit of the wait is over.
   case timeout
 }
 

@@ -45,7 +45,7 @@ public enum Pager: Sendable {
     do throws(Failure) {
       try body { (text: String) throws(Failure) in try Output.write(text, to: end) }
     } catch {
-      // An empty message means that the user has quit the pager, which is not an error.
+      // Ignore an error with an empty message, which means that the user has quit the pager.
       if !error.message.isEmpty { failure = error }
     }
     close(ends[1])

@@ -55,11 +55,11 @@ public struct Terminal: Sendable {
 
   /// The style of a text.
   public enum Style: String, Sendable {
-    /// For titles.
+    /// The style of titles.
     case bold = "1"
     /// The style of secondary text.
     case dim = "2"
-    /// For errors.
+    /// The style of errors.
     case red = "31"
     /// The style of source locations.
     case cyan = "36"

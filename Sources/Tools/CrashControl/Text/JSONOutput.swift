@@ -3,7 +3,7 @@ internal import FoundationEssentials
 
 /// The values of the option `--json`, which are the same as for coredumpctl.
 public enum JSONStyle: String, Sendable, CaseIterable {
-  /// Indented JSON.
+  /// JSON with indentation, on several lines.
   case pretty
   /// JSON with one line per value.
   case short

@@ -16,8 +16,8 @@ public struct ProgressBar: Sendable {
 
   /// Creates a bar on standard error.
   ///
-  /// The bar is hidden if standard error is not a terminal. It is also hidden if the command writes lines to a terminal
-  /// on standard output during the work.
+  /// The bar is hidden if standard error is not a terminal. The bar is also hidden if the command writes lines to a
+  /// terminal on standard output during the work.
   public init(_ verb: String, total: Int? = nil, writesLines: Bool = false, environment: [String: String]) {
     let isBroken = writesLines && isatty(STDOUT_FILENO) == 1
     let width = isBroken ? nil : Terminal(descriptor: STDERR_FILENO, environment: environment).width

@@ -3,7 +3,7 @@ internal import CrashReport
 
 /// Formats the screen of `top`.
 public struct TopText: Sendable {
-  /// crashd's health.
+  /// The health of crashd, for the first lines of the screen.
   public var status: DaemonStatus
   /// The groups with crashes in the displayed period.
   public var groups: [ReportGroup]

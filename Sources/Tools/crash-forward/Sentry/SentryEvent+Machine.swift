@@ -44,7 +44,7 @@ extension SentryEvent {
         "tags": request.tags.map { .object($0.mapValues { .string($0) }) },
       ])
     ]
-    // Sentry accepts a trace only with both IDs.
+    // Add the trace only if both IDs are known, because Sentry rejects a trace with only one of them.
     if let trace = request.traceID, let span = request.spanID {
       contexts["trace"] = .object(known: [
         "trace_id": .string(trace), "span_id": .string(span), "status": .string("internal_error"),

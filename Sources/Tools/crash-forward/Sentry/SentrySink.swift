@@ -28,7 +28,7 @@ public struct SentrySink: Sink {
     (self.environment, self.release, self.host) = (environment, release, host)
   }
 
-  /// Posts one envelope.
+  /// Posts the envelope of one crash.
   public func deliver(_ event: SinkEvent) -> Delivery {
     let body: [UInt8]
     do { body = try envelope(event.report) } catch { return .refused("cannot encode the report: \(error)") }

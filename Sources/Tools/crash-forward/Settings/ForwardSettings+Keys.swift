@@ -6,7 +6,7 @@ extension ForwardSettings {
 
   private static let secretLimitBytes = 16 << 10
 
-  /// The table of all keys, which `systemd/crash-forward.yaml` explains.
+  /// Returns the table of all keys, which `systemd/crash-forward.yaml` explains.
   ///
   /// The settings file does not contain secrets. A secret comes from a separate file that the settings name
   /// (`sentry.dsn-file`), or from the environment. `credentials` is the directory in which systemd stores the files of

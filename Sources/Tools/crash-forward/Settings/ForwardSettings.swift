@@ -20,7 +20,7 @@ public struct ForwardSettings: Sendable, Equatable {
   public var crashdSocket: String?
   /// The prefix of the subscriber names in crashd.
   public var subscriber = "crash-forward"
-  /// The privacy rules.
+  /// The rules for scrubbing reports before they are sent.
   public var privacy = PrivacySettings()
   /// The path of a file with the certificates to trust, instead of the machine's certificates.
   public var caFile: String?
@@ -31,7 +31,7 @@ public struct ForwardSettings: Sendable, Equatable {
   public var isJournalOn = false
   /// The common settings of the journal's sink.
   public var journal = Common(perMinute: 600)
-  /// journald's socket.
+  /// The path of journald's socket.
   public var journalSocket = "/run/systemd/journal/socket"
   /// Whether an entry contains the whole report.
   public var journalReport = true
@@ -83,7 +83,7 @@ public struct ForwardSettings: Sendable, Equatable {
 
 /// A string that logs and messages never contain.
 public struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible {
-  /// The secret.
+  /// The secret itself, as text.
   let text: String
 
   init(_ text: String) { self.text = text }

@@ -4,7 +4,7 @@ import CrashReport
 extension CrashReport {
   /// The main thread of a crash: the first crashing thread.
   ///
-  /// For an unreported exit, it is the first thread.
+  /// For an unreported exit, the result is the first thread.
   var mainThread: CrashedThread? { threads.first(where: \.crashed) ?? threads.first }
 
   /// The first in-app frame of the main thread, or its innermost frame if it has no in-app frame.
@@ -35,6 +35,5 @@ extension CrashReport {
 
 extension CrashReport.Frame {
   /// The name of the function; if the name is unknown, the linkage name; if both are unknown, `??`.
-  ///
   var name: String { function.isEmpty ? (mangled.isEmpty ? "??" : mangled) : function }
 }

@@ -15,8 +15,8 @@ public final class StopSignal: Sendable {
   /// - Throws: `SystemError` if no descriptor is available.
   public init() throws(SystemError) {
     var ends: [Int32] = [-1, -1]
-    // A pipe with O_CLOEXEC would need pipe2, which Swift's Glibc module does not export. Invariant: socketpair writes
-    // two descriptors.
+    // Use sockets instead of a pipe, because a pipe with O_CLOEXEC needs pipe2, which Swift's Glibc module does not
+    // export. Invariant: socketpair writes two descriptors.
     let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
     guard unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw SystemError("make a pair of sockets") }
     (reader, writer) = (Descriptor(owning: ends[0]), Descriptor(owning: ends[1]))

@@ -4,7 +4,7 @@ import Glibc
 
 /// Evidence that a fault used a freed block, because the faulting value was read from the block.
 struct DanglingEvidence: Sendable, Equatable {
-  /// The block's address.
+  /// The address of the freed block.
   var block: UInt64
   /// The register that contains a pointer to the block.
   var register: Int
@@ -18,9 +18,9 @@ struct DanglingEvidence: Sendable, Equatable {
   }
 }
 
-// A register that points to a freed block is not sufficient evidence. A measurement of 504 crashes that had not used
-// freed memory shows this: in 168 of these crashes (a third), a stale register pointed to a freed block. Therefore,
-// each of the following rules must show how the faulting operand depends on the block.
+// A register that points to a freed block is not sufficient evidence. In a measurement of 504 crashes that had not used
+// freed memory, a stale register pointed to a freed block in 168 crashes (a third). Therefore, each of the following
+// rules must show how the faulting operand depends on the block.
 extension CrashFacts {
   /// The evidence that the register of the faulting operand contains a word that is stored in a freed block.
   var danglingOperand: DanglingEvidence? { operandEvidence(in: freedBlocks) }
@@ -70,8 +70,8 @@ extension CrashFacts {
   private func callThroughOperand(in blocks: [FreedBlock]) -> DanglingEvidence? {
     guard isGeneralProtection, let instruction, instruction.kind == .call || instruction.kind == .jump,
       let operand = instruction.operands.first, operand.base != architecture.stackPointer,
-      // If the address of the operand is not canonical, the processor faulted when it read the operand, and not at the
-      // call.
+      // Require a canonical address of the operand. With any other address, the processor faulted when it read the
+      // operand, and not at the call.
       isCanonical(operand.address(record.registers))
     else { return nil }
     for number in [operand.base, operand.index].compactMap({ $0 }) where number != architecture.programCounter {
@@ -119,8 +119,8 @@ extension CrashFacts {
 
   /// The evidence that the failed call was a method call on a freed object.
   ///
-  /// Swift passes the object in the register of self (r13, x20). The rule requires a Swift caller, because it is an
-  /// ordinary register in other languages. The record no longer shows from where the code loaded the call target.
+  /// Swift passes the object in the register of self (r13, x20). The rule requires a Swift caller, because other
+  /// languages use this register for any value. The record no longer shows from where the code loaded the call target.
   var danglingSelf: DanglingEvidence? { selfEvidence(in: freedBlocks) }
 
   func selfEvidence(in blocks: [FreedBlock]) -> DanglingEvidence? {
@@ -178,8 +178,8 @@ extension CrashFacts {
         let word = key &+ UInt64(bitPattern: stray) &* HeapFacts.strongReference
         if value == HeapFacts.sideTable(word) { return "the mark of a freed block, interpreted as a side table" }
       }
-      // The value may differ slightly from the mark that glibc writes. String functions advance a pointer from the
-      // start of a string, or round it down to a multiple of the vector size.
+      // Accept values near the mark that glibc writes, because string functions advance a pointer from the start of a
+      // string, or round it down to a multiple of the vector size.
       if value &- key < 256 || key &- value < 64 { return "beside the mark of a freed block" }
     }
     // Exclude values that are valid pointers into the heap. In a large heap, a valid pointer may look like a link
@@ -252,8 +252,8 @@ extension CrashFacts {
     }
   }
 
-  /// The offset from `pointer` to the recorded memory word with the value `word`; nil if no word near the pointer has
-  /// this value.
+  /// Returns the offset from `pointer` to the recorded memory word with the value `word`; nil if no word near the
+  /// pointer has this value.
   ///
   /// The search ends at the largest offset that a method or field is expected to have.
   private func distance(to word: UInt64, from pointer: UInt64) -> UInt64? {
@@ -278,7 +278,7 @@ extension CrashFacts {
     /// number after the reuse.
     var leastValue: UInt64 { state.isTaken ? 1 : DiagnosisRule.nullPage }
 
-    /// The name of the block's word that has the given value; nil if no word of the block has the value.
+    /// Returns the name of the block's word that has the given value; nil if no word of the block has the value.
     func place(of value: UInt64) -> String? {
       // A deinitialized object still has its class, so a fault through its first word has another cause.
       if value == words.0, state != .deinitialized { return "first word" }
@@ -303,7 +303,7 @@ extension CrashFacts {
     return blocks
   }
 
-  /// The freed blocks to which the current value, or an earlier value, of a register may point.
+  /// Returns the freed blocks to which the current value, or an earlier value, of a register may point.
   func freedBlocks(around value: UInt64, in register: Int) -> [FreedBlock] {
     ([0, 8, 16] as [UInt64]).compactMap { offset in
       let address = value &- offset
@@ -316,7 +316,8 @@ extension CrashFacts {
     }
   }
 
-  /// The state of a block, from its first words and, if the block is in a bin, from its neighbors in the bin's list.
+  /// Returns the state of a block, from its first words and, if the block is in a bin, from its neighbors in the bin's
+  /// list.
   ///
   /// If the neighbors do not point back, malloc has allocated the block again, and the program has not written to it
   /// yet. Two pointers alone are not evidence, because two pointers may belong to any linked list. In glibc's lists, a
@@ -334,7 +335,7 @@ extension CrashFacts {
     return back == false || forward == false ? nil : state
   }
 
-  /// The size of a block, which glibc stores in front of the block.
+  /// Returns the size of a block, which glibc stores in front of the block.
   ///
   /// If the record does not contain the size, the result is the size of the first three words.
   private func blockBytes(_ address: UInt64) -> UInt64 {

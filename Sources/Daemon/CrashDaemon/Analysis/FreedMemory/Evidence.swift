@@ -8,7 +8,7 @@ enum Evidence: Sendable, CaseIterable {
   case signal, sender, address, access, pc, stackPointer, stack, instruction, operand, frames
   case runtimeFailure, message, abortMessage, exception, systemCall, memory, heap, field, freedRecords, code
 
-  /// The text of the input for a crash, such as `si_addr 0x10`.
+  /// Returns the text of the input for a crash, such as `si_addr 0x10`.
   func text(_ facts: CrashFacts) -> String {
     let record = facts.record
     switch self {

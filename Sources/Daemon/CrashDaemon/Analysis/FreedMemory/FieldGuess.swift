@@ -57,7 +57,7 @@ struct FieldGuess {
     return facts.record.registers.indices.contains(base) && facts.record.registers[base] == value
   }
 
-  /// The pointers inside the value of a variable that may explain the fault.
+  /// Returns the pointers inside the value of a variable that may explain the fault.
   private func members(
     of variable: ScopeDescription.Variable, at start: UInt64
   ) -> [(field: CrashReport.AccessedField, isKnown: Bool)] {
@@ -77,7 +77,7 @@ struct FieldGuess {
       variable: CleanText.line(variable), offset: Int(clamping: offset))
   }
 
-  /// The fields of a type, with the fields of its base types and of nested values.
+  /// Returns the fields of a type, with the fields of its base types and of nested values.
   private func fields(of type: Int) -> [ScopeDescription.Field] {
     var fields: [ScopeDescription.Field] = []
     collect(type, "", 0, 0, &fields)
@@ -100,7 +100,7 @@ struct FieldGuess {
     }
   }
 
-  /// The result that all variables have in common; nil if there is no result, or if the results differ.
+  /// Returns the result that all variables have in common; nil if there is no result, or if the results differ.
   private static func common(_ fields: [CrashReport.AccessedField]) -> CrashReport.AccessedField? {
     guard let first = fields.first else { return nil }
     let isCommon = fields.allSatisfy {

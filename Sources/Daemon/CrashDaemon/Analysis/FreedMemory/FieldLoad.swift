@@ -11,7 +11,7 @@ struct FieldLoad: Sendable, Equatable {
   var pointer: UInt64
   /// The address that the value was loaded from.
   var address: UInt64
-  /// The faulting operand.
+  /// The faulting memory operand, in assembler syntax.
   var operand: String
   var architecture: Architecture
 
@@ -76,7 +76,7 @@ extension CrashFacts {
   /// block, its words remain until the program writes to the block.
   private func isSurelyFree(_ block: FreedBlock) -> Bool {
     if Self.isMarked(block.state) { return true }
-    // The lowest bit in the size of the next block is glibc's flag PREV_INUSE.
+    // Test glibc's flag PREV_INUSE, which is the lowest bit in the size of the next block.
     guard case .binned = block.state, let next = memory.word(at: block.address &+ block.bytes) else { return false }
     return next & 1 == 0 && Self.isBlockSize(next)
   }

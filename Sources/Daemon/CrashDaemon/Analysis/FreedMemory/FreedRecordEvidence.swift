@@ -18,7 +18,7 @@ struct FreedRecord: Sendable {
     return "memory that was a \(incident.subject) until \(IncidentBuilder.duration(age_ns)) before"
   }
 
-  /// The object for the report.
+  /// The object as the report shows it; nil if the incident has no quarantine record.
   var object: CrashReport.GuardedObject? {
     incident.record.map { record in
       CrashReport.GuardedObject(
@@ -34,7 +34,7 @@ extension RingContents {
   /// The shield writes at most this number of freed-object records.
   private static let freedRecordLimit = 8
 
-  /// The quarantine's freed-object records for the addresses that are in the registers of a crash.
+  /// Returns the quarantine's freed-object records for the addresses that are in the registers of a crash.
   func freedRecords(of record: CrashRecord) -> [Incident] {
     let sequence = Int64(bitPattern: record.sequence)
     let own = incidents.lazy.filter {

@@ -26,7 +26,7 @@ struct HeapFacts: Sendable, Equatable {
   /// The maximum number of stray retains or releases that a diagnosis may assume.
   private static let strayLimit: Int64 = 32
 
-  /// The number of stray retains that change `original` into `value`.
+  /// Returns the number of stray retains that change `original` into `value`.
   ///
   /// The number is negative for releases, and nil if no number of retains results in `value`.
   static func drift(of value: UInt64, from original: UInt64) -> Int64? {
@@ -54,7 +54,8 @@ struct HeapFacts: Sendable, Equatable {
     let last = range.upperBound - 1
     let pages = range.lowerBound >> 12...last >> 12
     if pages.contains(word) { return true }
-    // The page number does not change the highest bits of the next block's address.
+    // Compare the highest bits first, because the page number in a link does not change the highest bits of the next
+    // block's address.
     guard word >> 36 == range.lowerBound >> 36 || word >> 36 == last >> 36 else { return false }
     return pages.contains { page in
       let next = word ^ page
@@ -67,7 +68,7 @@ struct HeapFacts: Sendable, Equatable {
   /// The size is limited because the search tries each page, and because more values match by chance in a larger heap.
   private static let linkLimitBytes: UInt64 = 1 << 28
 
-  /// The address of the side table, if the second word of an object is read as a reference to a side table.
+  /// Returns the address of the side table, if the second word of an object is read as a reference to a side table.
   static func sideTable(_ word: UInt64) -> UInt64 { (word & ((1 << 62) - 1)) << 3 }
 }
 

@@ -12,7 +12,7 @@ struct HeldEvidence: Sendable {
 
   private var policy: IncidentReport.Mode { IncidentBuilder.name(object.incident.mode) }
 
-  /// The sentence, without the call site and without a full stop.
+  /// Returns the sentence about the object, without the call site and without a full stop.
   func text(_ access: String) -> String {
     let age_ns = Int(clamping: object.incident.record?.age_ns ?? 0)
     let filling = object.incident.mode == .zero ? ", which emptied its fields" : ""
@@ -22,7 +22,7 @@ struct HeldEvidence: Sendable {
 }
 
 extension RingContents {
-  /// The objects in quarantine whose addresses are in registers of the crash.
+  /// Returns the objects in quarantine whose addresses are in registers of the crash.
   func heldObjects(of record: CrashRecord) -> [Incident] {
     let sequence = Int64(bitPattern: record.sequence)
     let own = incidents.lazy.filter {

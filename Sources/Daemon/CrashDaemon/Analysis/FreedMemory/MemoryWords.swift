@@ -12,7 +12,7 @@ struct MemoryWords: Sendable {
 
   init(_ pieces: [Piece]) { self.pieces = pieces.filter { !$0.bytes.isEmpty } }
 
-  /// The word at an address; nil if the record does not contain this word.
+  /// Returns the word at an address; nil if the record does not contain this word.
   func word(at address: UInt64) -> UInt64? {
     for piece in pieces {
       let offset = address &- piece.start

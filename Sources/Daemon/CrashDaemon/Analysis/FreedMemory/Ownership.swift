@@ -102,7 +102,7 @@ enum Ownership {
     // Swift runtime, and the demangler.
     "__dispatch_", "___dispatch_", "__DISPATCH_", "_os_object_", "os_object_", "_Block_", "__swift_", "_ZN7__swift",
     "_ZNK7__swift", "block_copy_helper", "block_destroy_helper", "__copy_helper_block_", "__destroy_helper_block_",
-    // swiftc emits this function under a name without a module.
+    // This name has no module, because swiftc emits the function itself.
     "objectdestroy",
   ]
   /// The prefixes of the functions in Foundation's C parts.

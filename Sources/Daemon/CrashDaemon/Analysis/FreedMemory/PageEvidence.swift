@@ -32,7 +32,7 @@ struct PageEvidence: Sendable {
     return " by thread \(tid)" + (own.map { " in \(FunctionName.short($0.function))" } ?? "")
   }
 
-  /// The object for the report.
+  /// The object on the guard page, as the report shows it.
   var object: CrashReport.GuardedObject? {
     incident.record.map { record in
       CrashReport.GuardedObject(
@@ -45,7 +45,8 @@ struct PageEvidence: Sendable {
 }
 
 extension RingContents {
-  /// The guard page's incident that led to a crash: the incident has the thread and the faulting address of the crash.
+  /// Returns the guard page's incident that led to a crash: the incident has the thread and the faulting address of the
+  /// crash.
   func pageIncident(of record: CrashRecord) -> Incident? {
     guard record.signal == SIGSEGV, record.code > 0, record.code != 128 else { return nil }
     return incidents.first { incident in

@@ -8,7 +8,7 @@ struct PoisonEvidence: Sendable, Equatable {
   var register: Int
   /// The number of the object's freed-object record.
   var record: UInt32
-  /// The object's class.
+  /// The class of the deallocated object.
   var className: String
   var architecture: Architecture
 

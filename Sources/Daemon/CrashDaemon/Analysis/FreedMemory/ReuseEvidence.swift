@@ -66,7 +66,7 @@ extension CrashFacts {
     return Self.isBlockSize(next)
   }
 
-  /// The evidence that the code used the first words of the block as an object.
+  /// Returns the evidence that the code used the first words of the block as an object.
   ///
   /// The runtime reads the first and the second word of an object. The second word is the reference count or refers to
   /// a side table. The program's code reads only the first word and does not compute with it.
@@ -140,7 +140,8 @@ extension CrashFacts {
     return first
   }
 
-  /// The class that the code expects at the block that the rule with the given name found; nil if the class is unknown.
+  /// Returns the class that the code expects at the block that the rule with the given name found; nil if the class is
+  /// unknown.
   func expectedClass(by rule: String) -> String? {
     switch rule {
     case DiagnosisRule.reuse, DiagnosisRule.reuseByCode: danglingReuse?.expected.name
@@ -155,7 +156,7 @@ extension CrashFacts {
     return expected.isOfVariable ? "; the code expects an instance of \(name)" : "; the code names \(name)"
   }
 
-  /// The classes of the variables in scope that contain the object's address.
+  /// Returns the classes of the variables in scope that contain the object's address.
   ///
   /// If no variable contains the address, the result is the classes that the function's code names.
   func expectedClasses(in scope: ScopeDescription) -> [ExpectedClass] {
@@ -174,7 +175,7 @@ extension CrashFacts {
       ? scope.namedClasses.flatMap { named in
         Self.classes(named.name, named.size, derived: named.derivedSizes, isOfVariable: false)
       } : known
-    // If the classes have many different sizes, almost any block matches one of them.
+    // Return no classes if they have many different sizes, because almost any block would then match one of them.
     return Set(classes.map(\.blockBytes)).count > Self.sizeLimit ? [] : classes
   }
 

@@ -24,14 +24,16 @@ struct GuardIncident: Sendable {
 
   /// Splits the subject, which consists of the file, a colon, a space, and the reason.
   private var parts: (file: String, reason: String)? {
-    // If the incident has no line number, the subject consists only of the reason, which may contain a colon.
+    // Do not split the subject of an incident without a line number, which consists only of the reason and may contain
+    // a colon.
     guard incident.word != 0, let end = incident.subject.firstRange(of: ": ") else { return nil }
     return (String(incident.subject[..<end.lowerBound]), String(incident.subject[end.upperBound...]))
   }
 
   /// Removes the innermost frames, which belong to the guard.
   func own(_ frames: [CrashReport.Frame]) -> [CrashReport.Frame] {
-    // An incident without a call site was recorded by a hook of the Swift runtime.
+    // For an incident without a call site, remove the frames of an executor check, because a hook of the Swift runtime
+    // recorded the incident.
     if incident.word == 0, kind == .isolation { return Self.behindCheck(frames) }
     return Array(frames.drop(while: Self.isOurs))
   }

@@ -61,7 +61,7 @@ struct IncidentBuilder: Sendable {
     return registers
   }
 
-  /// The frames of an incident whose addresses are in known images.
+  /// Returns the frames of an incident whose addresses are in known images.
   static func frames(of incident: Incident, images: [RingContents.Image]) -> [CrashRecord.Frame] {
     let record = incident.record.map { $0.stack + $0.origin } ?? []
     return frames(at: incident.use, images: images, isFirstExact: incident.isExact)
@@ -69,13 +69,13 @@ struct IncidentBuilder: Sendable {
       + frames(at: method(of: incident).map { [$0] } ?? [], images: images, isFirstExact: true)
   }
 
-  /// The frames that the sentence about the incident may mention.
+  /// Returns the frames that the sentence about the incident may mention.
   static func placeFrames(of incident: Incident, images: [RingContents.Image]) -> [CrashRecord.Frame] {
     frames(at: incident.use, images: images, isFirstExact: incident.isExact)
       + frames(at: method(of: incident).map { [$0] } ?? [], images: images, isFirstExact: true)
   }
 
-  /// The address of the called method.
+  /// Returns the address of the called method.
   private static func method(of incident: Incident) -> UInt64? {
     incident.source == .pages ? nil : incident.method
   }

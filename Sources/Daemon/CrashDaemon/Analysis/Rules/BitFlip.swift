@@ -31,7 +31,7 @@ extension CrashFacts {
     // they are poison patterns.
     guard value >= DiagnosisRule.nullPage, !Self.isPoison(value) else { return nil }
     var found: [BitFlip] = []
-    // AArch64 ignores the highest byte of an address.
+    // Do not flip the bits of the highest byte on AArch64, which ignores this byte of an address.
     for bit in 0..<(record.architecture == .aarch64 ? 56 : 64) {
       let repaired = value ^ (1 << UInt64(bit))
       // Exclude low bits, because the difference may be an offset into the same object.

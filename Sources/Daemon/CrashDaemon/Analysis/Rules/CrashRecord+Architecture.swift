@@ -2,7 +2,7 @@ import CrashReport
 import CrashRing
 import Glibc
 
-// The registers of a record, and the instruction of a trap, on both architectures.
+// Reads the registers of a record, and recognizes the instruction of a trap, on both architectures.
 extension CrashRecord {
   /// The registers without the program counter, indexed by DWARF number.
   var generalRegisters: ArraySlice<UInt64> { registers.prefix(architecture.programCounter) }
@@ -10,7 +10,7 @@ extension CrashRecord {
   /// The numbers of the general registers that may contain a pointer to an object: all but the stack pointer.
   var pointerNumbers: [Int] { generalRegisters.indices.filter { $0 != architecture.stackPointer } }
 
-  /// The value of a register; 0 if the record does not contain it.
+  /// Returns the value of a register; 0 if the record does not contain it.
   func register(_ number: Int) -> UInt64 { registers.indices.contains(number) ? registers[number] : 0 }
 
   /// Whether the register may contain a pointer to an object, as a register of a memory operand.
@@ -40,8 +40,8 @@ extension CrashRecord {
 
   /// Whether the fault was an instruction fetch at pc: the thread jumped to an address without code.
   ///
-  /// The rule is that of the handler (`cs_registers_show_bad_fetch`). On x86-64, bit 4 of a page fault's error code marks
-  /// an instruction fetch. On AArch64, the kernel stores no fault address for a misaligned pc.
+  /// The signal handler applies the same rule (`cs_registers_show_bad_fetch`). On x86-64, bit 4 of a page fault's error
+  /// code marks an instruction fetch. On AArch64, the kernel stores no fault address for a misaligned pc.
   var showsBadFetch: Bool {
     let pc = register(architecture.programCounter)
     switch architecture {
@@ -57,14 +57,14 @@ extension CrashRecord {
 
   /// The instruction `ud2` of x86-64.
   static let ud2: [UInt8] = [0x0f, 0x0b]
-  /// The si_code TRAP_BRKPT.
+  /// The value of the si_code TRAP_BRKPT, which a breakpoint has.
   static let breakpointCode: Int32 = 1
   /// The number in the breakpoint instruction of `__builtin_debugtrap`.
   ///
   /// Swift and clang use the number 1 for a trap, and gcc uses 1,000.
   private static let debuggerBreakpoint: UInt32 = 0xf000
 
-  /// The number in an AArch64 instruction `brk`; nil for other bytes.
+  /// Returns the number in an AArch64 instruction `brk`; nil for other bytes.
   private static func breakpoint(_ instruction: [UInt8]) -> UInt32? {
     guard let word = InstructionDecoder_aarch64.word(instruction[...]), word & 0xffe0_001f == 0xd420_0000 else {
       return nil

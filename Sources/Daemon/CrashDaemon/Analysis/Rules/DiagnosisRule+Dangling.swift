@@ -116,12 +116,12 @@ extension DiagnosisRule {
     },
   ]
 
-  /// The headline of the diagnosis, such as `Use-after-free: a freed Basket was used`.
+  /// Returns the headline of the diagnosis, such as `Use-after-free: a freed Basket was used`.
   private static func use(_ facts: CrashFacts, _ rule: String) -> String {
     "Use-after-free: \(aFreed(facts, rule)) was \(facts.isMemoryFault && facts.isWrite ? "written to" : "used")"
   }
 
-  /// The words for the used object in the headline, such as `a freed Basket`.
+  /// Returns the words for the used object in the headline, such as `a freed Basket`.
   ///
   /// If only the function's code names the class, the words are `a freed object (the code expects a Basket)`.
   private static func aFreed(_ facts: CrashFacts, _ rule: String) -> String {

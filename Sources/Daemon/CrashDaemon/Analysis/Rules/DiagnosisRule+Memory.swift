@@ -9,7 +9,7 @@ extension DiagnosisRule {
   /// The kernel setting vm.mmap_min_addr prevents mappings below 65,536.
   static let nullPage: UInt64 = 65_536
 
-  /// The part of a sentence about the accessed field, such as `, probably the field 'total' of 'order'`.
+  /// Returns the part of a sentence about the accessed field, such as `, probably the field 'total' of 'order'`.
   private static func fieldText(_ facts: CrashFacts) -> String {
     guard let field = facts.field, facts.isNullAccess else { return "" }
     return ", probably the field '\(field.name)' of '\(field.type)'"
@@ -79,7 +79,7 @@ extension DiagnosisRule {
       guard facts.isDenied else { return nil }
       return "Read of \(facts.address), which may not be read"
     },
-    // If one bit of the pointer is flipped, the pointer equals another pointer in the thread's registers.
+    // This rule applies if a pointer equals another pointer in the thread's registers after one of its bits is flipped.
     DiagnosisRule(
       "bit-flip", 0.5, on: [.signal, .address, .operand],
       headline: { _ in "Bad pointer, one bit away from a good one: perhaps a bit flipped in memory;" }
@@ -101,8 +101,8 @@ extension DiagnosisRule {
       guard facts.isInstructionRefused, facts.instruction?.isPrivileged == true else { return nil }
       return "The program used an instruction that only the kernel may use"
     },
-    // A fault with si_code 128 and si_addr 0 is not a null dereference. The processor does not report the address of
-    // this fault, but the address can be computed from the instruction's operand.
+    // This rule applies to faults with si_code 128 and si_addr 0, which are not null dereferences. The processor does
+    // not report the address of these faults, but the rule can compute the address from the instruction's operand.
     DiagnosisRule(
       "misaligned-vector", cause: .init("misaligned-access"), 0.95, on: [.signal, .instruction, .operand],
       headline: { "Misaligned access: the address must be a multiple of \($0.instruction?.alignment ?? 16)," }
@@ -142,8 +142,9 @@ extension DiagnosisRule {
       return
         "Bad pointer: access to an address that no pointer can have (non-canonical; the processor did not report it)"
     },
-    // All addresses that the instruction uses are canonical. The remaining causes are, for example, an invalid segment
-    // or a reserved bit in a loaded value. The record has no evidence that distinguishes them.
+    // When this rule is tested, all addresses that the instruction uses are canonical, because the preceding rules
+    // handle other addresses. The remaining causes are, for example, an invalid segment or a reserved bit in a loaded
+    // value. The record has no evidence that distinguishes them.
     DiagnosisRule("general-protection", 0.6, on: [.signal, .instruction, .operand]) { facts in
       guard facts.isGeneralProtection else { return nil }
       return "The processor refused an instruction without reporting the reason (general protection);"

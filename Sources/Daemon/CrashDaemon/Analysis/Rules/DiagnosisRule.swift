@@ -69,7 +69,7 @@ extension DiagnosisRule {
     }
   }
 
-  /// A note for a trap in isolated work if the shield did not contain the trap.
+  /// Returns a note for a trap in isolated work if the shield did not contain the trap.
   private static func afterword(_ facts: CrashFacts) -> String {
     guard facts.record.exceedsIsolationBudget else { return "" }
     return " The trap was in isolated work, and not contained: the budget of contained traps is used up."
@@ -86,7 +86,7 @@ extension DiagnosisRule {
     return sentence.dropLast(lead.count) + "."
   }
 
-  /// A note for a crash in a deferred deinit.
+  /// Returns a note for a crash in a deferred deinit.
   private static func deferral(_ facts: CrashFacts) -> String {
     facts.isDeferredDeinit
       ? " It was in a deinit that the quarantine had deferred (policy absorb), on the shield's thread." : ""

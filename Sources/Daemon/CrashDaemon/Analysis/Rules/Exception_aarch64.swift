@@ -36,10 +36,10 @@ struct Exception_aarch64: Sendable {
   /// Instructions that maintain a cache (bit 8) have the bit of a write, but only need to read.
   var isWrite: Bool { kind == .access && syndrome & 0x140 == 0x40 }
 
-  /// The signal that the kernel raises for the exception.
+  /// Returns the signal that the kernel raises for the exception.
   /// - Parameters:
   ///   - pc: The address of the instruction that raised the exception.
-  ///   - expected: The signal that was delivered. If it is SIGABRT, the function accepts any exception.
+  ///   - expected: The signal that was delivered. For SIGABRT, the function accepts any exception.
   /// - Returns: The signal; nil if the exception raises no signal, or a signal other than the delivered one.
   func signal(pc: UInt64, expecting expected: Int32) -> (signal: Int32, code: Int32, address: UInt64)? {
     guard syndrome != 0 else { return nil }
@@ -47,7 +47,7 @@ struct Exception_aarch64: Sendable {
       switch kind {
       case .undefined: (SIGILL, 1, pc)
       case .breakpoint: (SIGTRAP, CrashRecord.breakpointCode, pc)
-      // The kernel stores no fault address for a misaligned pc.
+      // For a misaligned pc, use pc as the address, because the kernel stores no fault address.
       case .misalignedPC: (SIGBUS, 1, pc)
       case .misalignedSP: (SIGBUS, 1, address)
       case .fetch, .access: abort(expected)
@@ -57,11 +57,11 @@ struct Exception_aarch64: Sendable {
     return told
   }
 
-  /// The signal of an abort, by the status code in the lowest bits of the syndrome.
+  /// Returns the signal of a data or instruction abort, by the status code in the lowest bits of the syndrome.
   private func abort(_ expected: Int32) -> (signal: Int32, code: Int32, address: UInt64) {
     switch syndrome & 0x3f {
     case 0x21: (SIGBUS, 1, address)
-    // The accessed page is after the end of the mapped file.
+    // With SIGBUS, the accessed page is after the end of the mapped file.
     case _ where expected == SIGBUS: (SIGBUS, 2, address)
     // The page exists, but its permissions forbid the access.
     case 0x0c...0x0f: (SIGSEGV, 2, address)

@@ -14,10 +14,10 @@ struct Exception_x86_64: Sendable {
   /// When an instruction faults, the processor saves the flags with RF set. The next completed instruction clears RF.
   static let resumeFlag: UInt64 = 1 << 16
 
-  /// The signal that the kernel raises for the exception.
+  /// Returns the signal that the kernel raises for the exception.
   /// - Parameters:
   ///   - pc: The address of the instruction that raised the exception.
-  ///   - expected: The signal that was delivered. If it is SIGABRT, the function accepts any exception.
+  ///   - expected: The signal that was delivered. For SIGABRT, the function accepts any exception.
   /// - Returns: The signal; nil if the exception raises no signal, or a signal other than the delivered one.
   func signal(pc: UInt64, expecting expected: Int32) -> (signal: Int32, code: Int32, address: UInt64)? {
     let told: (signal: Int32, code: Int32, address: UInt64)? =
@@ -27,7 +27,7 @@ struct Exception_x86_64: Sendable {
       case 6: (SIGILL, 2, pc)
       case 12: (SIGBUS, 128, 0)
       case 13: (SIGSEGV, 128, 0)
-      // The accessed page is after the end of the mapped file.
+      // With SIGBUS, the accessed page is after the end of the mapped file.
       case 14 where expected == SIGBUS: (SIGBUS, 2, address)
       case 14: (SIGSEGV, pageFaultCode, address)
       // Only the registers of the FPU show the type of a floating-point exception. Therefore, the code is FPE_FLTUNK

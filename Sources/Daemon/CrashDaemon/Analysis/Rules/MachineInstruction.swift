@@ -56,7 +56,8 @@ struct MachineInstruction: Sendable, Equatable {
     if let targetRegister { return .register(targetRegister) }
     switch kind {
     case .ret: return operands.first.map(Target.memory)
-    // A call with a fixed target has only one memory operand, which is the stack slot of the return address.
+    // Return nil for a call with a fixed target, because the only memory operand of such a call is the stack slot of
+    // the return address.
     case .call: return operands.count > 1 ? operands.first.map(Target.memory) : nil
     case .jump: return operands.first.map(Target.memory)
     case .other: return nil
@@ -72,7 +73,8 @@ struct MachineInstruction: Sendable, Equatable {
     operands.first { operand in
       guard let start = operand.address(registers) else { return false }
       guard let address else { return !operand.architecture.isCanonical(start) || isMisaligned(start) }
-      // An access that crosses a page boundary may fault at the start of the second page.
+      // Accept addresses up to 63 bytes after the operand's address, because an access that crosses a page boundary may
+      // fault at the start of the second page.
       return address &- operand.architecture.untagged(start) < 64
     }
   }
@@ -101,7 +103,8 @@ struct MemoryOperand: Sendable, Equatable {
   /// The extension of the index register on AArch64; nil if the operand uses the whole register.
   var extension32: Extension?
 
-  /// The address; nil if it depends on a segment or on a register that the record does not contain.
+  /// Returns the address of the operand; nil if it depends on a segment or on a register that the record does not
+  /// contain.
   func address(_ registers: [UInt64]) -> UInt64? {
     guard segment == nil else { return nil }
     var sum = displacement
@@ -136,7 +139,7 @@ struct MemoryOperand: Sendable, Equatable {
     var parts = [base.map(architecture.registerName) ?? ""]
     if let index {
       let name = architecture.registerName(index)
-      // An extended index is written by the name of the low half of the register.
+      // Write an extended index with the name of the register's low half, as assemblers do.
       parts.append(extension32 == nil ? name : "w" + name.dropFirst())
       let shift = scale == 1 ? "" : " #\(scale.trailingZeroBitCount)"
       if let extension32 {
@@ -168,7 +171,7 @@ struct MemoryOperand: Sendable, Equatable {
     return (segment.map { $0.rawValue + ":" } ?? "") + "[\(text)]"
   }
 
-  /// The registers of the operand with their values, such as `rdi = 0x10`.
+  /// Returns the registers of the operand with their values, such as `rdi = 0x10`.
   func values(_ registers: [UInt64]) -> String {
     [base, index].compactMap { $0 }.filter { registers.indices.contains($0) && $0 != architecture.programCounter }
       .map { "\(architecture.registerName($0)) = \(Address(registers[$0]))" }.joined(separator: ", ")

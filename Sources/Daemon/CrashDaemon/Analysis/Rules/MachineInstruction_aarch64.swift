@@ -3,12 +3,12 @@ import CrashReport
 /// Decodes the memory accesses of AArch64 instructions.
 ///
 /// The decoder accepts any bytes, and returns an instruction, or nil if there are fewer than four bytes or the
-/// instruction is undefined. The encodings are those of the Arm Architecture Reference Manual, section C4.1. If an
+/// instruction is undefined. The encodings are from the Arm Architecture Reference Manual, section C4.1. If an
 /// instruction has an access that the decoder does not describe (SVE, SME, memory copies), the result has no operand.
 struct InstructionDecoder_aarch64 {
   private let word: UInt32
 
-  /// The number of the stack pointer as a base register, and of the zero register elsewhere.
+  /// The register number that means the stack pointer as a base register, and the zero register in any other operand.
   private static let sp = 31
   private static let pc = 32
 
@@ -121,7 +121,7 @@ extension InstructionDecoder_aarch64 {
 
   private func withIndex() -> MachineInstruction {
     var operand = MemoryOperand(architecture: .aarch64, base: base)
-    // As an index, number 31 is the zero register.
+    // Omit the index with number 31, which is the zero register.
     operand.index = register(16) == Self.sp ? nil : register(16)
     operand.scale = bits(12, 1) == 1 ? 1 << shift : 1
     switch bits(13, 3) {
@@ -141,7 +141,7 @@ extension InstructionDecoder_aarch64 {
     case 0x14...0x17: return MachineInstruction(kind: .jump)
     case 0x94...0x97: return MachineInstruction(kind: .call)
     case 0xd6, 0xd7: return branchToRegister()
-    // The instructions `hvc` and `smc`.
+    // These encodings are the instructions `hvc` and `smc`.
     case 0xd4: return MachineInstruction(isPrivileged: bits(21, 3) == 0 && [2, 3].contains(bits(0, 5)))
     case 0xd5: return system()
     default: return MachineInstruction()
@@ -149,15 +149,15 @@ extension InstructionDecoder_aarch64 {
   }
 
   private func branchToRegister() -> MachineInstruction {
-    // The number of the operation is the same with and without authentication of the target, except for one bit.
-    // As a target, number 31 is the zero register.
+    // Ignore the bit that requests authentication of the target. A target with number 31 is the zero register, so it
+    // has no target register here.
     let target = base == Self.sp ? nil : base
     switch bits(21, 4) & 0b0111 {
     case 0b000: return MachineInstruction(kind: .jump, targetRegister: target)
     case 0b001: return MachineInstruction(kind: .call, targetRegister: target)
     // The instructions `retaa` and `retab` have the number 31 in place of x30.
     case 0b010: return MachineInstruction(kind: .ret, targetRegister: min(base, 30))
-    // The instruction `eret`.
+    // This encoding is the instruction `eret`.
     case 0b100: return MachineInstruction(isPrivileged: true)
     default: return MachineInstruction()
     }
@@ -166,7 +166,8 @@ extension InstructionDecoder_aarch64 {
   private func system() -> MachineInstruction {
     guard bits(22, 2) == 0 else { return MachineInstruction() }
     let (group, level) = (bits(19, 2), bits(16, 3))
-    // The instructions `dc zva` and `dc cvac` to `dc civac`, which access the line of the cache at an address.
+    // These encodings are the instructions `dc zva` and `dc cvac` to `dc civac`, which access the cache line at an
+    // address.
     if group == 1, level == 3, bits(12, 4) == 7, bits(21, 1) == 0, register(0) != Self.sp {
       let operand = MemoryOperand(architecture: .aarch64, base: register(0))
       return MachineInstruction(operands: [operand], isStore: bits(8, 4) == 4)

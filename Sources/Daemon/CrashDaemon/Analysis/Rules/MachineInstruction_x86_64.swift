@@ -77,7 +77,7 @@ struct InstructionDecoder_x86_64 {
   }
 }
 
-// Decodes opcodes.
+// Decodes the opcodes of instructions.
 extension InstructionDecoder_x86_64 {
   private mutating func oneByte(_ opcode: UInt8) -> MachineInstruction? {
     let push = MemoryOperand(base: Self.rsp, displacement: 0 &- 8)
@@ -173,7 +173,7 @@ extension InstructionDecoder_x86_64 {
     if isLong {
       guard let second = next() else { return nil }
       map = first & 0x1f
-      // The VEX bytes store the bits R, X and B inverted.
+      // Invert the bits R, X and B, because the VEX bytes store them inverted.
       rex = 0x40 | (~first >> 5 & 7)
       last = second
     }
@@ -197,7 +197,7 @@ extension InstructionDecoder_x86_64 {
     if map == 1 && opcode == 0x77 { return MachineInstruction() }
     let hasByte = map == 3 || map == 1 && [0x70, 0x71, 0x72, 0x73, 0xc2, 0xc4, 0xc5, 0xc6].contains(opcode)
     guard let (operand, _) = modRM(immediate: { _ in hasByte ? 1 : 0 }) else { return nil }
-    // The index register of gathers and scatters is a vector register.
+    // The result cannot contain the operand of a gather or scatter, because its index register is a vector register.
     if map == 2, (0x90...0x93).contains(opcode) || (0xa0...0xa3).contains(opcode) {
       isOperandHidden = true
       return MachineInstruction()
@@ -205,7 +205,7 @@ extension InstructionDecoder_x86_64 {
     return MachineInstruction(operands: operand.map { [$0] } ?? [], alignment: alignment(map: map, opcode, width))
   }
 
-  /// The operand alignment that a VEX instruction requires; nil if any address is valid.
+  /// Returns the operand alignment that a VEX instruction requires; nil if any address is valid.
   ///
   /// Only movaps, movapd, movntps, movdqa, movntdq and movntdqa require an alignment.
   private func alignment(map: UInt8, _ opcode: UInt8, _ bytes: UInt64) -> UInt64? {
@@ -240,7 +240,7 @@ extension InstructionDecoder_x86_64 {
     }
   }
 
-  /// The number of immediate bytes that follow the operand in the instruction.
+  /// Returns the number of immediate bytes that follow the operand in the instruction.
   ///
   /// The number is needed because rip-relative addresses are relative to the next instruction.
   private static func immediate(_ opcode: UInt8, _ selector: UInt8, _ isShort: Bool) -> UInt64 {
@@ -254,7 +254,7 @@ extension InstructionDecoder_x86_64 {
   }
 }
 
-// Decodes operands.
+// Decodes the memory operands of instructions.
 extension InstructionDecoder_x86_64 {
   /// Decodes the ModRM byte.
   ///
@@ -284,7 +284,7 @@ extension InstructionDecoder_x86_64 {
       }
     } else if low == 5 && mode == 0 {
       guard let displacement = number(bytes: 4) else { return nil }
-      // A rip-relative displacement is relative to the address of the next instruction.
+      // Add the length of the instruction, because a rip-relative displacement is relative to the next instruction.
       operand.base = Architecture.x86_64.programCounter
       operand.displacement = displacement &+ UInt64(position) &+ immediate(selector)
       return (isAddressShort ? nil : operand, selector)
@@ -294,7 +294,8 @@ extension InstructionDecoder_x86_64 {
     if mode == 1 || isDisplacementLong {
       guard let displacement = number(bytes: mode == 1 ? 1 : 4) else { return nil }
       operand.displacement = displacement
-      // AVX-512 multiplies a one-byte displacement by the operand's size.
+      // Return no operand for a compressed one-byte displacement of AVX-512, which the processor multiplies by the
+      // operand's size.
       if mode == 1 && isCompressed && displacement != 0 {
         isOperandHidden = true
         return (MemoryOperand?.none, selector)

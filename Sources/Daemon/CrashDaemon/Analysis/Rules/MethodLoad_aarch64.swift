@@ -13,9 +13,9 @@ enum MethodLoad_aarch64 {
   /// Whether the bytes begin with the computation of an async method's address.
   ///
   /// The code loads a relative offset and adds it to the address of the offset. The instructions are, for example,
-  /// `ldrsw x9, [x8]` and `add x8, x9, x8`. Unoptimized code has a `mov` instruction between them.
+  /// `ldrsw x9, [x8]` and `add x8, x9, x8`. Unoptimized code has a `mov` instruction between the two instructions.
   static func beginsAsync(_ bytes: [UInt8]) -> Bool {
-    // The instruction `ldrsw` with the offset 0.
+    // This encoding is the instruction `ldrsw` with the offset 0.
     guard let load = InstructionDecoder_aarch64.word(bytes[...]), load & 0xffff_fc00 == 0xb980_0000 else {
       return false
     }

@@ -20,7 +20,7 @@ enum MethodLoad_x86_64 {
   /// Whether the bytes begin with the computation of an async method's address.
   ///
   /// The code loads a relative offset and adds it to the address of the offset. The instructions are, for example,
-  /// `movsxd rcx, [rax]` and `add rcx, rax`. Unoptimized code has a `mov` instruction between them.
+  /// `movsxd rcx, [rax]` and `add rcx, rax`. Unoptimized code has a `mov` instruction between the two instructions.
   static func beginsAsync(_ bytes: [UInt8]) -> Bool {
     // Require the prefix REX.W, and a ModRM byte whose memory operand is a register without a displacement.
     guard bytes.count >= 6, bytes[0] & 0xf8 == 0x48, bytes[1] == 0x63, bytes[2] >> 6 == 0,

@@ -49,7 +49,7 @@ struct PrecedingLoads {
     return value(of: move.source, rest, later).map { ($0, $0 &+ displacement) }
   }
 
-  /// The value that a register had directly after `code` ran.
+  /// Returns the value that a register had directly after `code` ran.
   private func value(of register: Int, _ code: ArraySlice<UInt8>, _ written: Set<Int>) -> UInt64? {
     guard written.contains(register) else { return registers.indices.contains(register) ? registers[register] : nil }
     guard let (move, rest) = last(of: code) else { return nil }

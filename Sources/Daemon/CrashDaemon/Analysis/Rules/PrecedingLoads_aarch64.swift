@@ -22,9 +22,9 @@ enum PrecedingLoads_aarch64 {
     }
     switch word >> 24 {
     case 0x14...0x17: return field(0, 26)
-    // Conditional branches, and branches if a register is zero.
+    // These opcodes are conditional branches, and branches that compare a register with zero.
     case 0x54, 0x34, 0x35, 0xb4, 0xb5: return field(5, 19)
-    // Branches if a bit is zero.
+    // These opcodes are branches that compare a bit with zero.
     case 0x36, 0x37, 0xb6, 0xb7: return field(5, 14)
     default: return nil
     }
@@ -40,7 +40,7 @@ enum PrecedingLoads_aarch64 {
   static func move(_ bytes: ArraySlice<UInt8>) -> PrecedingLoads.Move? {
     guard let word = InstructionDecoder_aarch64.word(bytes), word & 31 != 31 else { return nil }
     let (destination, base) = (Int(word & 31), Int(word >> 5 & 31))
-    // The instruction `ldr` with an unsigned offset, and `ldur`.
+    // These encodings are `ldr` with an unsigned offset, and `ldur`.
     if word >> 22 == 0x3e5 {
       return PrecedingLoads.Move(destination: destination, source: base, displacement: UInt64(word >> 10 & 0xfff) * 8)
     }
@@ -49,7 +49,7 @@ enum PrecedingLoads_aarch64 {
       return PrecedingLoads.Move(
         destination: destination, source: base, displacement: UInt64(bitPattern: offset < 256 ? offset : offset - 512))
     }
-    // The instruction `mov` between registers, which is `orr` with the zero register.
+    // The remaining encoding is `mov` between registers, which is `orr` with the zero register.
     let source = Int(word >> 16 & 31)
     guard word & 0xffe0_ffe0 == 0xaa00_03e0, source != 31 else { return nil }
     return PrecedingLoads.Move(destination: destination, source: source)

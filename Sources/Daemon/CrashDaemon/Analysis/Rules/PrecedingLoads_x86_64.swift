@@ -10,8 +10,8 @@ enum PrecedingLoads_x86_64 {
     var start = 0
     let code = before + following
     for at in code.indices {
-      // `length` is the length of the jump instruction in bytes. `bytes` is the size of its relative distance: 1 or 4
-      // bytes.
+      // `length` is the length of the jump instruction in bytes. `bytes` is the size of the jump's relative distance: 1
+      // or 4 bytes.
       let (length, bytes) =
         switch code[at] {
         case 0x70...0x7f, 0xe0...0xe3, 0xeb: (2, 1)

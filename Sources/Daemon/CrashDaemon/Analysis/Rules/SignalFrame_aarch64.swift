@@ -23,7 +23,7 @@ struct SignalFrame_aarch64: Sendable, Equatable {
   /// The offset of the records behind the registers, which are aligned to 16 bytes.
   private static let records: UInt64 = 128 + 464
   private static let recordLimitBytes: UInt64 = 4_096
-  /// The numbers that begin a record with the syndrome, and a record with the size 0 that ends the list.
+  /// The number that begins the record with the syndrome.
   private static let syndromeMark: UInt32 = 0x4553_5201
   private static let signals: Set<Int32> = [4, 5, 7, 8, 11, 31]
 
@@ -32,7 +32,8 @@ struct SignalFrame_aarch64: Sendable, Equatable {
     let memory = MemoryWords([MemoryWords.Piece(start: record.stackStart, bytes: record.stack)])
     let bytes = UInt64(record.stack.count)
     guard bytes >= flags + 8 else { return nil }
-    // The stack pointer is always a multiple of 16, and the frame begins at the stack pointer of the handler.
+    // Test only addresses that are multiples of 16. The frame begins at the stack pointer of the handler, which is
+    // always a multiple of 16.
     let first = (16 &- record.stackStart & 15) & 15
     for offset in stride(from: first, through: bytes - (flags + 8), by: 16) {
       let start = record.stackStart &+ offset
@@ -54,14 +55,15 @@ struct SignalFrame_aarch64: Sendable, Equatable {
     self.flags = flags
     syndrome = Self.syndrome(from: start, memory)
     faultAddress = fault
-    // The kernel writes siginfo only if the handler was installed with SA_SIGINFO. For a handler without SA_SIGINFO,
-    // this part of the stack contains older data.
+    // Check the siginfo before it is used. The kernel writes siginfo only if the handler was installed with SA_SIGINFO.
+    // For another handler, this part of the stack contains older data.
     let head = memory.word(at: start)
     if let head, head & 0xffff_ffff == UInt64(UInt32(bitPattern: expected)), head >> 32 == 0,
       let rest = memory.word(at: start &+ 8), let address = memory.word(at: start &+ 16)
     {
       (signal, code, self.address) = (expected, Int32(truncatingIfNeeded: rest), address)
-      // For other codes and signals, software sent the signal, and the saved exception belongs to an earlier fault.
+      // Return nil for other codes and signals. Software sent these signals, and the saved exception belongs to an
+      // earlier fault.
       guard code > 0, Self.signals.contains(expected) else { return nil }
       return
     }

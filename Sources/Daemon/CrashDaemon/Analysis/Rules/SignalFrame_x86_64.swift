@@ -57,15 +57,16 @@ struct SignalFrame_x86_64: Sendable, Equatable {
     errorCode = error
     trapNumber = trap
     faultAddress = fault
-    // The kernel writes siginfo only if the handler was installed with SA_SIGINFO. For a handler without SA_SIGINFO,
-    // this part of the stack contains older data.
+    // Check the siginfo before it is used. The kernel writes siginfo only if the handler was installed with SA_SIGINFO.
+    // For another handler, this part of the stack contains older data.
     let head = memory.word(at: start &+ Self.siginfo)
     let rest = memory.word(at: start &+ Self.siginfo &+ 8)
     if head == UInt64(UInt32(bitPattern: expected)), let rest,
       let address = memory.word(at: start &+ Self.siginfo &+ 16)
     {
       (signal, code, self.address) = (expected, Int32(truncatingIfNeeded: rest), address)
-      // For other codes and signals, software sent the signal, and the saved exception belongs to an earlier fault.
+      // Return nil for other codes and signals. Software sent these signals, and the saved exception belongs to an
+      // earlier fault.
       guard code > 0, Self.signals.contains(expected) else { return nil }
       return
     }

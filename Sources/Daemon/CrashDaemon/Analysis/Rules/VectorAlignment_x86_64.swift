@@ -3,7 +3,7 @@
 // instruction separately, on hundreds of pages.
 
 extension InstructionDecoder_x86_64 {
-  /// The alignment that an operand in the opcode map 0F requires; nil if any address is valid.
+  /// Returns the alignment that an operand in the opcode map 0F requires; nil if any address is valid.
   func alignmentOfOld(_ opcode: UInt8, _ selector: UInt8) -> UInt64? {
     switch (opcode, selector) {
     // The selectors 0 and 1 are fxsave and fxrstor. The selectors 4, 5 and 6 are xsave, xrstor and xsaveopt.
@@ -24,7 +24,7 @@ extension InstructionDecoder_x86_64 {
     return vectors.contains(opcode) ? 16 : nil
   }
 
-  /// The alignment that an operand in the opcode maps 0F38 and 0F3A requires; nil if any address is valid.
+  /// Returns the alignment that an operand in the opcode maps 0F38 and 0F3A requires; nil if any address is valid.
   func alignmentOfOld(map: UInt8, _ opcode: UInt8) -> UInt64? {
     if repeatPrefix != 0 { return nil }
     // Without the operand-size prefix, these opcodes are the SHA instructions.

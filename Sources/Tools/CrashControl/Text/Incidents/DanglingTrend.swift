@@ -21,7 +21,7 @@ extension DanglingText {
       let sum = crashes.reduce(0, +)
       let span = "\(shown.count) \(shown.count == 1 ? "day" : "days")"
       let scarce = shown.count < enoughDays ? ", too few for a trend (\(shown.count) of \(enoughDays) days)" : ""
-      // Show bars only for several days, because they compare the days.
+      // Show bars only if there are several days, because bars compare days.
       let bars = { (values: [Double]) in values.count > 1 ? Sparkline.text(values) + "  " : "" }
       let hits = shown.map(\.hits).reduce(0, +)
       var facts: [(title: String, text: String, style: Terminal.Style?)] = [

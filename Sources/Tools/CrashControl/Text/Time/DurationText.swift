@@ -16,7 +16,7 @@ public enum DurationText: Sendable {
 
   /// Formats a duration, such as `250 ms` or `12 s`.
   ///
-  /// From two minutes on, the format is that of ages, such as `7m`.
+  /// From two minutes on, the format is the format of ages, such as `7m`.
   public static func text(_ duration: Duration) -> String {
     let milliseconds = Int(duration / .milliseconds(1))
     if milliseconds < 10_000 { return "\(milliseconds) ms" }
