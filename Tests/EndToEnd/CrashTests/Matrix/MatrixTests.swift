@@ -44,14 +44,8 @@ struct MatrixTests {
       try await warmUp(builds, daemon)
       let before = try await blocking { try daemon.client.status() }
       let descriptors = try await daemon.settledDescriptorCount(at: nil)
-      var cells: [MatrixCell] = []
-      for scenario in scenarios where scenario.obstacle == nil {
-        for build in builds where build.canRun(scenario) {
-          for thread in scenario.threads.prefix(MatrixBuild.isSlice ? 1 : .max) {
-            cells.append(try await MatrixCell.run(scenario, on: thread, in: build, under: daemon))
-          }
-        }
-      }
+      var cells = try await MatrixRun.cells(
+        of: MatrixRun.all(scenarios, in: builds), width: MatrixEmulation.width, under: daemon)
       for build in builds where !build.isPreloaded {
         try await compare(scenarios.filter { $0.obstacle == nil && $0.isComparable }, build, daemon, &cells)
         for binary in MatrixBinary.allCases where isWanted(binary.rawValue) {
@@ -109,7 +103,9 @@ struct MatrixTests {
   private func compare(
     _ scenarios: [Scenario], _ build: MatrixBuild, _ daemon: PrivateDaemon, _ cells: inout [MatrixCell]
   ) async throws {
-    let scenarios = scenarios.filter(build.canRun)
+    let scenarios = scenarios.filter { scenario in
+      cells.contains { $0.row == scenario.name && $0.build == build.name && $0.thread == scenario.threads[0] }
+    }
     let runs = scenarios.map { "\($0.name),--wait-attached" }
     let truths = runs.isEmpty ? [] : try await Debugger.unwind(runs, of: build.program, under: daemon)
     for (scenario, truth) in zip(scenarios, truths) {
