@@ -46,6 +46,9 @@ struct MatrixBuild {
   /// Whether only a part of the matrix is run, as in `make ci`: each signal on each kind of thread in two builds.
   static let isSlice = Environment.value(of: "CRASHSHIELD_MATRIX_SLICE") != nil
 
+  /// On how many kinds of thread each scenario runs.
+  static let threadLimit = Environment.value(of: "CRASHSHIELD_MATRIX_THREADS").flatMap { Int($0) } ?? .max
+
   /// Whether a scenario can crash in this build.
   func canRun(_ scenario: Scenario) -> Bool {
     scenario.isPossible(isOptimized: isOptimized, isStatic: isStatic) && !(isPreloaded && scenario.needsLibrary)
@@ -59,7 +62,8 @@ struct MatrixBuild {
   /// A program that does not link the shield cannot query whether it is attached.
   var options: [String] { isPreloaded ? [] : ["--wait-attached"] }
 
-  private static func debugProgram() throws -> String {
+  /// Returns the debug program that links the shield.
+  static func debugProgram() throws -> String {
     if architecture == .current { return try Binaries.besideTests("crash-maker") }
     return try directory("CRASH_MAKER_DEBUG") + "/crash-maker"
   }

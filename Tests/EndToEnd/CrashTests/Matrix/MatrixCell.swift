@@ -36,6 +36,8 @@ struct MatrixCell {
   ///
   /// The value is nil if every check must succeed.
   var gap: String?
+  /// Whether the first result was wrong, and the cell was made again.
+  var isRepeated = false
   /// The results of the checks.
   ///
   /// A check that was skipped is not in the dictionary. The value nil means that the check succeeded.

@@ -37,11 +37,14 @@ enum MatrixEmulation {
 
   static var introduction: String {
     guard isUsed else { return "" }
-    return """
+    let limit = MatrixBuild.threadLimit
+    let part = limit == .max ? "" : "Only the first \(limit) of the kinds of thread of each scenario were run.\n\n"
+    return part + """
       This table is for \(MatrixBuild.architecture): `make aarch64-matrix` writes it. The programs run under qemu's user
       mode, and the \(Architecture.current) build of crashd reads their rings. gdb-multiarch reads the core file that qemu
       writes at the end of a program. Several cells are made at a time, and **no hang** means that the process ends at
-      most \(MatrixCell.hangLimit.components.seconds) s later. No cell was run on hardware; [aarch64.md](aarch64.md) lists what emulation hides.
+      most \(MatrixCell.hangLimit.components.seconds) s later. A wrong cell is run once more, and the second result
+      counts. No cell was run on hardware; [aarch64.md](aarch64.md) lists what emulation hides.
 
 
       """

@@ -10,7 +10,8 @@ import Testing
 /// Only `make matrix` enables this suite, because it takes minutes.
 ///
 /// `CRASHSHIELD_MATRIX` names the file for the table. `CRASHSHIELD_MATRIX_ONLY` is a list of words. If this list is
-/// set, only scenarios whose name contains one of the words are run.
+/// set, only scenarios whose name contains one of the words are run. `CRASHSHIELD_MATRIX_THREADS` limits the kinds of
+/// thread of each scenario.
 @Suite(.enabled(if: Environment.value(of: "CRASHSHIELD_MATRIX") != nil))
 struct MatrixTests {
   /// The scenarios that are not in this matrix, each with the tests that cover it, or with the reason why no test
@@ -54,7 +55,8 @@ struct MatrixTests {
       }
       let remains = try await remains(of: daemon, before: before.processes, descriptors)
       let impossible = builds.map { build in
-        scenarios.filter { $0.obstacle != nil || !build.canRun($0) }.map(\.threads.count).reduce(0, +)
+        scenarios.filter { $0.obstacle != nil || !build.canRun($0) }
+          .map { min($0.threads.count, MatrixBuild.threadLimit) }.reduce(0, +)
       }
       return MatrixTable(
         cells: cells, notRun: Self.notRun(scenarios), notRunCount: impossible.reduce(0, +), remains: remains)
