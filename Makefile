@@ -119,14 +119,9 @@ check-aarch64:
 	scripts/check/aarch64
 
 # A slice of `make aarch64-matrix`. It needs Debian sid, which may lack Swift at any time, and Linux 6.7: status 75 says
-# that one of them is missing.
-check-aarch64-slice: test-packages build
-	@status=0; message=$$({ scripts/build/aarch64-tree && scripts/under-qemu true; } 2>&1) || status=$$?; \
-	case $$status in \
-	0) echo "$$message" && $(MAKE) aarch64-slice ;; \
-	75) echo "aarch64: skipped: $$(tail -1 <<<"$$message")" ;; \
-	*) echo "$$message" >&2 && exit $$status ;; \
-	esac
+# that one of them is missing, and the target then succeeds.
+check-aarch64-slice: test-packages aarch64-packages build
+	@scripts/check/aarch64-slice .build/debug/swift-crash-shieldPackageTests.xctest || [ $$? = 75 ]
 
 check-units: build
 	scripts/check/units .build/debug
@@ -260,8 +255,7 @@ aarch64-build: test-packages aarch64-packages
 	scripts/build/aarch64-tree
 	scripts/build/aarch64
 
-aarch64-slice: test-packages aarch64-packages build
-	scripts/build/aarch64 crash-maker-slice
+aarch64-slice: aarch64-build build
 	scripts/check/aarch64-matrix --slice .build/debug/swift-crash-shieldPackageTests.xctest .build-logs/aarch64-slice.md
 
 aarch64-test: aarch64-build build

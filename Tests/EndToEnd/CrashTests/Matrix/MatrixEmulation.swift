@@ -9,9 +9,12 @@ enum MatrixEmulation {
     "uninterruptible-thread": "vfork is fork in qemu's user mode",
     "pid-namespace": firstProcess, "abort-as-pid-1": firstProcess, "trap-as-pid-1": firstProcess,
     "fatal-error-as-pid-1": firstProcess,
+    "kill-from-outside": ownThread, "kill-ill-from-outside": ownThread,
     "sigwait-BUS": ownSignal, "signalfd-BUS": ownSignal, "signalfd-SEGV": ownSignal,
   ]
   private static let firstProcess = "qemu cannot end by a signal as the first process of a pid namespace: it hangs"
+  private static let ownThread =
+    "the kernel may give this signal to a thread of qemu, which has no emulated processor: qemu then loses it or ends"
   private static let ownSignal = "qemu handles this signal itself, so that a program waits for it forever"
 
   /// The scenarios whose frames are not compared with gdb's under emulation, each with the reason.
