@@ -10,18 +10,20 @@
 
 FAULT void cs_fault_undefined_instruction(void) {
 #if defined(__x86_64__)
-  __asm__ volatile("ud2"); // fault: undefined-instruction
+#define UNDEFINED "ud2"
 #else
-  __asm__ volatile(".inst 0"); // fault: undefined-instruction
+#define UNDEFINED ".inst 0"
 #endif
+  __asm__ volatile(UNDEFINED); // fault: undefined-instruction
 }
 
 FAULT void cs_fault_privileged_instruction(void) {
 #if defined(__x86_64__)
-  __asm__ volatile("hlt"); // fault: privileged-instruction
+#define PRIVILEGED "hlt"
 #else
-  __asm__ volatile("msr daifset, #2"); // fault: privileged-instruction
+#define PRIVILEGED "msr daifset, #2"
 #endif
+  __asm__ volatile(PRIVILEGED); // fault: privileged-instruction
 }
 
 FAULT void cs_fault_builtin_trap(void) {

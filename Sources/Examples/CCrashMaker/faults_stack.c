@@ -49,31 +49,28 @@ FAULT void cs_fault_smashed_return_address(void) {
   cs_opaque(1);
 }
 
-FAULT void cs_fault_smashed_frame_pointer(void) {
 #if defined(__x86_64__)
-  __asm__ volatile("movq $0x41414141, %%rbp\n\tmovl $42, 8(%%rbp)" ::: "memory"); // fault: smashed-frame-pointer
+#define SMASH_FRAME_POINTER "movq $0x41414141, %%rbp\n\tmovl $42, 8(%%rbp)"
+#define CORRUPT_STACK       "movq $8, %%rsp\n\tpushq $42"
+#define LEAF                "movl $42, (%rdi)\n\tret"
 #else
-  __asm__ volatile("movz x29, #0x4141, lsl #16\n\tstr wzr, [x29, #8]" ::: "memory"); // fault: smashed-frame-pointer
+#define SMASH_FRAME_POINTER "movz x29, #0x4141, lsl #16\n\tmovk x29, #0x4141\n\tstr wzr, [x29, #8]"
+// The processor requires that sp is a multiple of 16.
+#define CORRUPT_STACK       "mov x9, #16\n\tmov sp, x9\n\tstr xzr, [sp, #-16]!"
+#define LEAF                "str wzr, [x0]\n\tret"
 #endif
+
+FAULT void cs_fault_smashed_frame_pointer(void) {
+  __asm__ volatile(SMASH_FRAME_POINTER ::: "memory"); // fault: smashed-frame-pointer
 }
 
 FAULT void cs_fault_corrupt_stack_pointer(void) {
-#if defined(__x86_64__)
-  __asm__ volatile("movq $8, %%rsp\n\tpushq $42" ::: "memory"); // fault: corrupt-stack-pointer
-#else
-  // The processor requires that sp is a multiple of 16.
-  __asm__ volatile("mov x9, #16\n\tmov sp, x9\n\tstr xzr, [sp, #-16]!" ::
-                       : "x9", "memory"); // fault: corrupt-stack-pointer
-#endif
+  __asm__ volatile(CORRUPT_STACK ::: "memory"); // fault: corrupt-stack-pointer
 }
 
 // A leaf function that uses neither the frame pointer nor the stack pointer, like hand-written assembly.
 __attribute__((naked, noinline)) static void cs_fault_leaf(__attribute__((unused)) int *number) {
-#if defined(__x86_64__)
-  __asm__ volatile("movl $42, (%rdi)\n\tret"); // fault: no-frame-pointer-leaf
-#else
-  __asm__ volatile("str wzr, [x0]\n\tret"); // fault: no-frame-pointer-leaf
-#endif
+  __asm__ volatile(LEAF); // fault: no-frame-pointer-leaf
 }
 
 FAULT void cs_fault_no_frame_pointer_leaf(void) {

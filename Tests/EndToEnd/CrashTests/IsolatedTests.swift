@@ -23,7 +23,7 @@ struct IsolatedTests {
     let daemon = try await PrivateDaemon.start()
     let run = try await Crasher.run(
       Self.scenario, ["--wait-attached", "--thread", thread.rawValue, "--isolate", "\(Self.traps)"],
-      environment: daemon.place.environment)
+      environment: daemon.place.environment, program: MatrixEmulation.isUsed ? MatrixBuild.debugProgram() : nil)
     // Status EX_SOFTWARE (70) means that the process did not crash.
     #expect(run.status.code == 70, "\(run.status) \(run.error)")
     #expect(try await daemon.reports(of: run.pid).isEmpty)
@@ -39,16 +39,17 @@ struct IsolatedTests {
     let mark = try SourceMark.find(Self.scenario)
     let use = try #require(incident.use.first { $0.isOwn }, "\(incident.use)")
     #expect(use.file?.hasSuffix(mark.file) == true && use.line == mark.line)
-    #expect(incident.registers?.count == 18, "\(incident)")
+    let isX86 = MatrixBuild.architecture == .x86_64
+    #expect(incident.registers?.count == (isX86 ? 18 : 34), "\(incident)")
     // The stack contains the callers of the isolated work, including async callers.
     #expect(incident.use.contains { $0.function.contains("crashIsolated()") }, "\(incident.use.map(\.function))")
-    let stack = try #require(incident.registers?["rsp"]?.rawValue)
+    let stack = try #require(incident.registers?[isX86 ? "rsp" : "sp"]?.rawValue)
     #expect(stack % 8 == 0 && stack > 0x1_0000, "\(incident)")
     let text = try await DanglingTests.crashctl([
       "incidents", "show", incident.id, "--socket", daemon.place.varlinkSocket,
     ])
     #expect(text.contains("faultArrayIndex") && text.contains("Isolated work trapped"), "\(text)")
-    #expect(text.contains("rip 0x") && text.contains("rflags 0x"), "\(text)")
+    #expect(text.contains(isX86 ? "rip 0x" : "pc 0x") && text.contains(isX86 ? "rflags 0x" : "pstate 0x"), "\(text)")
     let top = try await DanglingTests.crashctl([
       "incidents", "top", "--by", "kind", "--kind", "trap", "--socket", daemon.place.varlinkSocket, "--no-legend",
     ])

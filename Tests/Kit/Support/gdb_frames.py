@@ -3,15 +3,15 @@ signal. A word is a list of arguments separated by commas. Each run writes one l
 `|`, the pid, and the pc of each frame on the stack. The process then continues, so that its own handler unwinds the
 same stack.
 
-FRAMES_EMULATOR is the path of a user mode emulator of qemu, if the program is for another architecture. gdb-multiarch
-then controls the program through the emulator's gdb stub."""
+FRAMES_CORES is set if the program is for another architecture and runs under a user mode emulator of qemu. gdb-multiarch
+then reads the core file that the emulator writes at the end of the program, because the emulator's gdb stub sometimes
+stops to answer if the program has several threads. The shield restores the state of the crash before the program ends,
+so the core file has the stack of the crash."""
 
+import glob
 import os
-import shutil
 import subprocess
 import tempfile
-import threading
-import time
 
 import gdb
 
@@ -19,12 +19,10 @@ SIGNALS = "SIGSEGV SIGBUS SIGABRT SIGILL SIGFPE SIGSYS"
 FRAME_LIMIT = 120
 STOP_LIMIT = 16
 START_LIMIT = 8
-# The time limit for an answer of qemu's gdb stub, which sometimes stops answering if the program has several threads.
-# After the limit, the script ends the emulator.
-STUB_LIMIT_S = 60
-EMULATOR = os.environ.get("FRAMES_EMULATOR")
-# The address bits of a return address. In a signed return address, the higher bits contain the signature.
-ADDRESS_MASK = (1 << 48) - 1 if EMULATOR else (1 << 64) - 1
+RUN_LIMIT_S = 120
+CORES = "FRAMES_CORES" in os.environ
+# A signed return address has its signature above these bits.
+ADDRESS_MASK = (1 << 48) - 1 if CORES else (1 << 64) - 1
 SI_USER = 0
 SI_QUEUE = -1
 
@@ -72,38 +70,25 @@ def give_up():
             print("frames:", command, error)
 
 
-emulated = None
-
-
-def start_emulated(arguments):
-    """Starts the program in the emulator, which waits for gdb, and runs it to its first signal."""
-    global emulated
-    directory = tempfile.mkdtemp(prefix="frames-")
-    path = directory + "/stub"
-    emulated = subprocess.Popen(
-        [EMULATOR, "-g", path, gdb.current_progspace().filename] + arguments,
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    limit = threading.Timer(STUB_LIMIT_S, emulated.kill)
-    limit.daemon = True
-    limit.start()
-    try:
-        while not os.path.exists(path):
-            if emulated.poll() is not None:
-                raise gdb.error("the emulator ended")
-            time.sleep(0.01)
-        gdb.execute("target remote " + path, to_string=True)
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-    gdb.execute("continue", to_string=True)
-
-
-def end_emulated():
-    """Reaps the emulator, which has ended unless gdb gave up."""
-    try:
-        emulated.wait(timeout=60)
-    except subprocess.TimeoutExpired:
-        emulated.kill()
-        emulated.wait()
+def run_for_core(arguments):
+    """Runs the program to its end. Returns its pid, and the stack in its core file, or nothing if there is none."""
+    with tempfile.TemporaryDirectory(prefix="frames-") as directory:
+        # A program may change its user and then write its core file.
+        os.chmod(directory, 0o777)
+        program = subprocess.Popen(
+            ["/bin/sh", "-c", 'ulimit -c unlimited; exec "$@"', "sh", gdb.current_progspace().filename] + arguments,
+            cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            program.wait(RUN_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            program.kill()
+            program.wait()
+        pcs = []
+        for core in glob.glob(f"{directory}/qemu_*_{program.pid}.core"):
+            gdb.execute("core-file " + core, to_string=True)
+            pcs = stack()
+            gdb.execute("core-file", to_string=True)
+        return program.pid, pcs
 
 
 def start():
@@ -130,30 +115,19 @@ for setting in (
     "handle " + SIGNALS + " stop print pass",
 ):
     gdb.execute(setting, to_string=True)
-if EMULATOR:
+if CORES:
     gdb.execute("set sysroot /")
-    # gdb sets breakpoints in the loader. The program must not receive the traps of these breakpoints.
-    gdb.execute("handle SIGTRAP stop print nopass", to_string=True)
 
 gdb.events.stop.connect(remember)
 with open(os.environ["FRAMES_OUTPUT"], "w") as output:
     for run in os.environ["FRAMES_RUNS"].split():
         gdb.execute("set args " + run.replace(",", " "))
-        if EMULATOR:
-            for attempt in range(START_LIMIT):
-                try:
-                    start_emulated(run.split(","))
-                    break
-                except gdb.error as error:
-                    print("frames:", run, error)
-                    give_up()
-                    end_emulated()
-            else:
-                # Writes a line without frames, which the test counts as a difference from the report.
-                output.write(f"{run} | {emulated.pid}\n")
-                continue
-        else:
-            start()
+        if CORES:
+            pid, pcs = run_for_core(run.split(","))
+            output.write(" ".join([run, "|", str(pid)] + pcs) + "\n")
+            output.flush()
+            continue
+        start()
         for _ in range(STOP_LIMIT):
             if not is_passed_on():
                 break
@@ -161,8 +135,6 @@ with open(os.environ["FRAMES_OUTPUT"], "w") as output:
         # 0: the program has ended without a stop.
         pid = gdb.selected_inferior().pid
         pcs = stack() if pid != 0 else []
-        if EMULATOR:
-            pid = emulated.pid
         output.write(" ".join([run, "|", str(pid)] + pcs) + "\n")
         output.flush()
         try:
@@ -175,5 +147,3 @@ with open(os.environ["FRAMES_OUTPUT"], "w") as output:
             # been written before this error.
             print("frames:", run, error)
             give_up()
-        if EMULATOR:
-            end_emulated()

@@ -9,7 +9,7 @@ import Testing
 @Suite("Drains of requests")
 struct DrainTests {
   private static let requests = 24
-  private static let illegal = "signal \(trapSignal)"
+  private static let illegal = "signal \(HostRun.trapSignal)"
 
   @Test("a budget of three contains three traps at once, and the fourth drains the process")
   func budget() async throws {
@@ -115,7 +115,7 @@ struct DrainTests {
   @Test("a trap in a forked child ends only the child, not the parent")
   func child() async throws {
     let run = try await HostRun.start("forked-child", "contain")
-    #expect(run.end == "exit 0" && run.childEnd == Int(trapSignal) && run.contained == 0, "\(run)")
+    #expect(run.end == "exit 0" && run.childEnd == Int(HostRun.trapSignal) && run.contained == 0, "\(run)")
     #expect(run.badReturned == 1 && run.finishedIndependent == Self.requests, "\(run)")
   }
 

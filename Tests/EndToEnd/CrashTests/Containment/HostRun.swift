@@ -1,3 +1,4 @@
+import CrashMaker
 import FoundationEssentials
 import Glibc
 import TestKit
@@ -45,7 +46,12 @@ struct HostRun: Decodable {
   var message: Int?
   var request: String?
 
+  /// The signal of a trap instruction on the architecture of containment-host.
+  static let trapSignal = MatrixBuild.architecture == .x86_64 ? SIGILL : SIGTRAP
+
   /// Starts containment-host, and waits for its end.
+  ///
+  /// `CONTAINMENT_HOST` names that of another architecture.
   ///
   /// The host's supervisor kills a program that hangs, long before the test would give up.
   static func start(
@@ -61,7 +67,7 @@ struct HostRun: Decodable {
       "CRASHSHIELD_DEADLINE_MS": "60000",
     ]
     let child = try ChildProcess.start(
-      Binaries.besideTests("containment-host"), [way, mode] + options,
+      Environment.value(of: "CONTAINMENT_HOST") ?? Binaries.besideTests("containment-host"), [way, mode] + options,
       ChildProcess.Options(environment: places.merging(environment) { $1 }, output: output.number))
     let status = try await child.wait()
     // The program itself may print to the same file. The supervisor's line is the last one, because the supervisor

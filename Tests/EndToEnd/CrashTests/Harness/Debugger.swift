@@ -85,11 +85,13 @@ enum Debugger {
     var environment = daemon.place.environment
     environment["FRAMES_RUNS"] = runs.joined(separator: " ")
     environment["FRAMES_OUTPUT"] = output
-    environment["FRAMES_EMULATOR"] = MatrixEmulation.emulator
+    environment["FRAMES_CORES"] = MatrixEmulation.isUsed ? "1" : nil
     let gdb = try ChildProcess.start(
       MatrixEmulation.isUsed ? "/usr/bin/gdb-multiarch" : "/usr/bin/gdb",
       ["-batch", "-nx", "-x", SourceMark.package + "/Tests/Kit/Support/gdb_frames.py", program],
-      ChildProcess.Options(environment: environment, directory: directory.path, errorPath: errorPath))
+      ChildProcess.Options(
+        environment: environment, directory: directory.path, coreLimit: MatrixEmulation.isUsed ? .unlimited : .none,
+        errorPath: errorPath))
     var failure: String?
     do {
       let pid = gdb.pid

@@ -48,8 +48,10 @@ extension Expectation {
 
   /// Returns the causes that a report of the scenario may have.
   static func causes(of scenario: Scenario) -> Set<CrashReport.Cause> {
-    // Depending on the build, the report of a failed Swift check has a runtime error message, only an inlined reason,
-    // or neither. The cause therefore depends on the build.
+    // On x86-64, the compiler's trap instruction is an undefined instruction.
+    if scenario.name == "undefined-instruction" && scenario.architecture != .x86_64 { return ["illegal-instruction"] }
+    // A failed Swift check has a message or an inlined reason, depending on the build. An optimized `precondition` has
+    // no message.
     if let cause = named.first(where: { $0.value.contains(scenario.name) }) {
       return swiftFailures.contains(cause.key) && scenario.isTrap ? swiftFailures : [cause.key]
     }

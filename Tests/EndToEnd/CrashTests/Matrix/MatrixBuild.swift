@@ -17,15 +17,17 @@ struct MatrixBuild {
   /// `make matrix` builds five of them and passes their paths. SwiftPM builds the debug program that links the shield,
   /// unless the matrix is that of another architecture.
   static func all() throws -> [MatrixBuild] {
-    if isSlice {
-      return [MatrixBuild(name: "debug", program: try debugProgram(), isOptimized: false, isStatic: false)]
-    }
-    let (release, isStatic) = (try directory("CRASH_MAKER_RELEASE"), try directory("CRASH_MAKER_STATIC"))
-    let linked = [
+    let release = try directory("CRASH_MAKER_RELEASE")
+    let dynamic = [
       MatrixBuild(name: "debug", program: try debugProgram(), isOptimized: false, isStatic: false),
       MatrixBuild(name: "release", program: release + "/crash-maker", isOptimized: true, isStatic: false),
-      MatrixBuild(name: "release, static", program: isStatic + "/crash-maker", isOptimized: true, isStatic: true),
     ]
+    if isSlice { return dynamic }
+    let isStatic = try directory("CRASH_MAKER_STATIC")
+    let linked =
+      dynamic + [
+        MatrixBuild(name: "release, static", program: isStatic + "/crash-maker", isOptimized: true, isStatic: true)
+      ]
     let preloaded = try directory("CRASH_MAKER_PRELOADED")
     return linked
       + zip(linked, ["debug", "release", "static"]).map { build, folder in
@@ -41,8 +43,11 @@ struct MatrixBuild {
   static let architecture =
     Environment.value(of: "CRASHSHIELD_MATRIX_ARCHITECTURE").flatMap(Architecture.init) ?? .current
 
-  /// Whether `make ci` runs only a part of the matrix: the debug build, and the first kind of thread of each scenario.
+  /// Whether only a part of the matrix is run, as in `make ci`: each signal on each kind of thread in two builds.
   static let isSlice = Environment.value(of: "CRASHSHIELD_MATRIX_SLICE") != nil
+
+  /// On how many kinds of thread each scenario runs.
+  static let threadLimit = Environment.value(of: "CRASHSHIELD_MATRIX_THREADS").flatMap { Int($0) } ?? .max
 
   /// Whether a scenario can crash in this build.
   func canRun(_ scenario: Scenario) -> Bool {
@@ -58,7 +63,8 @@ struct MatrixBuild {
   /// query whether it is attached.
   var options: [String] { isPreloaded ? [] : ["--wait-attached"] }
 
-  private static func debugProgram() throws -> String {
+  /// Returns the debug program that links the shield.
+  static func debugProgram() throws -> String {
     if architecture == .current { return try Binaries.besideTests("crash-maker") }
     return try directory("CRASH_MAKER_DEBUG") + "/crash-maker"
   }

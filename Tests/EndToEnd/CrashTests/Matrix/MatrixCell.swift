@@ -23,7 +23,9 @@ struct MatrixCell {
   }
 
   /// The additional time that a process with the shield may take to end, on a busy machine.
-  static let hangLimit = Duration.seconds(2)
+  ///
+  /// Emulation makes the handler 30 to 80 times slower, and several cells are made at a time.
+  static let hangLimit = Duration.seconds(MatrixEmulation.isUsed ? 10 : 2)
   /// The number of slices after which a process is killed.
   static let outerSlices = 60
 
@@ -34,6 +36,8 @@ struct MatrixCell {
   ///
   /// The value is nil if every check must succeed.
   var gap: String?
+  /// Whether the first result was wrong, and the cell was made again.
+  var isRepeated = false
   /// The results of the checks.
   ///
   /// A check that was skipped is not in the dictionary. The value nil means that the check succeeded.

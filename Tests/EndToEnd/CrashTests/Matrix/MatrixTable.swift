@@ -29,6 +29,10 @@ struct MatrixTable {
     lines += section("Not run here", notRun.map { "\($0.name): \($0.reason)" })
     let share = Double(notRunCount * 1_000 / max(1, cells.count + notRunCount)) / 10
     lines += ["", "\(cells.count) cells were run; \(notRunCount) (\(share) %) cannot run."]
+    let repeated = cells.filter(\.isRepeated).map(\.label)
+    if !repeated.isEmpty {
+      lines += ["", "Run twice, because the first result was wrong: \(repeated.joined(separator: "; "))."]
+    }
     let excusedText = excused.isEmpty ? "" : " (\(excused.count) more fail because of known gaps)"
     return (lines + ["", summary + excusedText]).joined(separator: "\n") + "\n"
   }

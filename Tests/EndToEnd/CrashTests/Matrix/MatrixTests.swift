@@ -10,7 +10,8 @@ import Testing
 /// Only `make matrix` enables this suite, because it takes minutes.
 ///
 /// `CRASHSHIELD_MATRIX` names the file for the table. `CRASHSHIELD_MATRIX_ONLY` is a list of words. If this list is
-/// set, only scenarios whose name contains one of the words are run.
+/// set, only scenarios whose name contains one of the words are run. `CRASHSHIELD_MATRIX_THREADS` limits the kinds of
+/// thread of each scenario.
 @Suite(.enabled(if: Environment.value(of: "CRASHSHIELD_MATRIX") != nil))
 struct MatrixTests {
   /// The scenarios that are not in this matrix, each with the tests that cover it, or with the reason why no test
@@ -44,14 +45,8 @@ struct MatrixTests {
       try await warmUp(builds, daemon)
       let before = try await blocking { try daemon.client.status() }
       let descriptors = try await daemon.settledDescriptorCount(at: nil)
-      var cells: [MatrixCell] = []
-      for scenario in scenarios where scenario.obstacle == nil {
-        for build in builds where build.canRun(scenario) {
-          for thread in scenario.threads.prefix(MatrixBuild.isSlice ? 1 : .max) {
-            cells.append(try await MatrixCell.run(scenario, on: thread, in: build, under: daemon))
-          }
-        }
-      }
+      var cells = try await MatrixRun.cells(
+        of: MatrixRun.all(scenarios, in: builds), width: MatrixEmulation.width, under: daemon)
       for build in builds where !build.isPreloaded {
         try await compare(scenarios.filter { $0.obstacle == nil && $0.isComparable }, build, daemon, &cells)
         for binary in MatrixBinary.allCases where isWanted(binary.rawValue) {
@@ -60,7 +55,8 @@ struct MatrixTests {
       }
       let remains = try await remains(of: daemon, before: before.processes, descriptors)
       let impossible = builds.map { build in
-        scenarios.filter { $0.obstacle != nil || !build.canRun($0) }.map(\.threads.count).reduce(0, +)
+        scenarios.filter { $0.obstacle != nil || !build.canRun($0) }
+          .map { min($0.threads.count, MatrixBuild.threadLimit) }.reduce(0, +)
       }
       return MatrixTable(
         cells: cells, notRun: Self.notRun(scenarios), notRunCount: impossible.reduce(0, +), remains: remains)
@@ -109,7 +105,9 @@ struct MatrixTests {
   private func compare(
     _ scenarios: [Scenario], _ build: MatrixBuild, _ daemon: PrivateDaemon, _ cells: inout [MatrixCell]
   ) async throws {
-    let scenarios = scenarios.filter(build.canRun)
+    let scenarios = scenarios.filter { scenario in
+      cells.contains { $0.row == scenario.name && $0.build == build.name && $0.thread == scenario.threads[0] }
+    }
     let runs = scenarios.map { "\($0.name),--wait-attached" }
     let truths = runs.isEmpty ? [] : try await Debugger.unwind(runs, of: build.program, under: daemon)
     for (scenario, truth) in zip(scenarios, truths) {

@@ -59,6 +59,9 @@ struct AArch64DiagnosisTests {
     #expect(rule(SIGILL, 1, [0x0000_0000]) == "illegal-instruction")
     #expect(rule(SIGILL, 1, [0x0b0f_0b0f]) == "illegal-instruction")  // the bytes of x86's ud2
     #expect(rule(SIGILL, 1, [0xd69f_03e0]) == "privileged-instruction")  // eret
+    #expect(rule(SIGILL, 1, [0xd503_42df]) == "privileged-instruction")  // msr daifset, #2
+    #expect(rule(SIGILL, 1, [0xd500_419f]) == "privileged-instruction")  // msr pan, #1
+    #expect(rule(SIGILL, 1, [0xd503_415f]) == "illegal-instruction")  // msr dit, #1
     #expect(Self.diagnosis(.sample(signal: SIGTRAP, code: 1, instruction: [0x20, 0, 0x20, 0xd4])).rule == "breakpoint")
   }
 

@@ -271,6 +271,21 @@ struct DiagnosisRuleTests {
     #expect(diagnose(frame("dispatch_group_leave.cold.1")) == "dispatch-misuse")
   }
 
+  @Test("the sentence of a misuse of libdispatch names the innermost of its functions that has a name")
+  func namelessDispatch() {
+    let record = CrashRecord.sample(signal: SIGILL, code: 2, instruction: [0x0f, 0x0b])
+    let diagnose = { (names: [String]) in
+      let frames = names.map {
+        CrashReport.Frame(address: 0x20000, mangled: $0, image: "/usr/lib/libdispatch.so", isOwn: false, trust: .cfi)
+      }
+      return DiagnosisRule.diagnose(
+        CrashFacts(record: record, pid: 99, frames: frames + [frame("sell", isOwn: true)]), at: nil
+      ).sentence
+    }
+    #expect(diagnose(["", "dispatch_group_leave"]).contains("API misuse (dispatch_group_leave), in sell"))
+    #expect(diagnose(["", ""]).contains("API misuse, in sell"))
+  }
+
   @Test("a fault through a bad pointer in a runtime check is not diagnosed as a Swift trap")
   func checkElsewhere() {
     let facts = CrashFacts(record: .sample(address: 0x18), pid: 99, runtimeFailure: "Index out of range")

@@ -18,13 +18,18 @@ extension DiagnosisRule {
       return "Code ran on another queue than it asserts"
     },
     DiagnosisRule("dispatch-misuse", 0.95, on: [.signal, .frames]) { facts in
-      guard facts.isStop, let frame = facts.frames.first,
-        frame.image?.split(separator: "/").last?.hasPrefix("libdispatch.so") == true
-          || !frame.isOwn && dispatchNames.contains(where: frame.mangled.hasPrefix)
-      else { return nil }
-      return "libdispatch stopped the program because of an API misuse (\(MessageText.stem(frame.mangled))),"
+      let frames = facts.frames.prefix(while: isOfDispatch)
+      guard facts.isStop, !frames.isEmpty else { return nil }
+      // Debian's libdispatch.so has only the names of exported functions.
+      let name = frames.first { !$0.mangled.isEmpty }.map { " (\(MessageText.stem($0.mangled)))" } ?? ""
+      return "libdispatch stopped the program because of an API misuse\(name),"
     },
   ]
+
+  private static func isOfDispatch(_ frame: CrashReport.Frame) -> Bool {
+    frame.image?.split(separator: "/").last?.hasPrefix("libdispatch.so") == true
+      || !frame.isOwn && dispatchNames.contains(where: frame.mangled.hasPrefix)
+  }
 
   /// The rules for programs that the C++ runtime ends although no exception was thrown.
   static let cxxRuntime: [DiagnosisRule] = [

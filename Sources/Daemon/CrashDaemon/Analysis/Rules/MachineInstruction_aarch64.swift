@@ -172,6 +172,12 @@ extension InstructionDecoder_aarch64 {
       let operand = MemoryOperand(architecture: .aarch64, base: register(0))
       return MachineInstruction(operands: [operand], isStore: bits(8, 4) == 4)
     }
+    // Of the writes of single fields of the processor state, those of `uao`, `pan`, `spsel`, `daifset` and `daifclr`
+    // belong to the kernel.
+    if group == 0, bits(12, 4) == 4 {
+      let field = bits(5, 3)
+      return MachineInstruction(isPrivileged: level == 3 ? field >= 6 : level == 0 && (3...5).contains(field))
+    }
     // System registers and operations whose level is not 3 belong to the kernel.
     return MachineInstruction(isPrivileged: group != 0 && level != 3)
   }
