@@ -172,6 +172,7 @@ final class CrashPipeline: Service {
     // The ring is read only after the process is in `entries`. A client may have detected that crashd accepted the
     // process, and may already ask for the list of processes.
     countRequests(of: process)
+    analysis.health?.attach(process)
     tellCount()
   }
 
