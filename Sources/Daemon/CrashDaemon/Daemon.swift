@@ -71,7 +71,7 @@ public final class Daemon: Sendable {
       store: store, hub: EventHub(configuration.limits),
       outage: StoreOutage(limits: configuration.limits, failure: store.whyClosed), ledger: ledger,
       limits: configuration.limits, logger: logger,
-      settings: live, policy: policy)
+      settings: live, policy: policy, health: HealthBook(store: store, logger: logger))
     self.policy = policy
     reload = SettingsReload(settings: configuration.settings, live: live, logger: logger)
     (services, watchdog) = try Self.services(
@@ -198,6 +198,7 @@ public final class Daemon: Sendable {
     }
     try await services.run()
     await policy.tick()
+    await analysis.health?.tick()
     do throws(StoreError) { try analysis.store.close() } catch { throw DaemonError.store(error.description) }
     logger.info("stopped")
   }

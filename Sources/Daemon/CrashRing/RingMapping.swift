@@ -119,6 +119,14 @@ public final class RingMapping: Sendable {
     return reader.requestCounts()
   }
 
+  /// Reads the figures for the health of the process's build.
+  ///
+  /// `descriptor` is the descriptor of the ring's file, if it is available; see `contents`.
+  public func healthFigures(usedBy descriptor: Int32? = nil, withNames: Bool = true) -> RingContents.HealthFigures {
+    defer { letGo() }
+    return reader(usedBy: descriptor).healthFigures(withNames: withNames)
+  }
+
   /// Reads the running and trapped requests with the given numbers.
   ///
   /// `descriptor` is the descriptor of the ring's file, if it is available; see `contents`.

@@ -30,8 +30,9 @@ extension CrashRun {
     }
   }
 
-  /// Begins the other requests, which never end.
+  /// Serves the requests that end before the crash, and begins the other requests, which never end.
   func beginOtherRequests() {
+    for number in 0..<servedRequestCount { Shield.withRequest("GET /served/:id", id: "\(number)") {} }
     let begun = DispatchSemaphore(value: 0)
     for number in 0..<otherRequestCount {
       Task.detached {

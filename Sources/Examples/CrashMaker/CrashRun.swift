@@ -67,6 +67,8 @@ public struct CrashRun: Sendable {
 
   /// The number of other requests in flight.
   public var otherRequestCount = 0
+  /// The number of requests that end before the crash.
+  public var servedRequestCount = 0
 
   /// Creates a run; if `thread` is nil, uses a thread on which the scenario can run.
   public init(_ scenario: Scenario, thread: Thread? = nil) {

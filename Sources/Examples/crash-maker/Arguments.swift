@@ -11,7 +11,7 @@ enum Arguments {
   static let usage = """
     usage: crash-maker NAME [--thread main|dispatch|task|pthread|small-stack] [--mark] [--wait-attached] [--wait-input]
                             [--annotate KEY=VALUE]... [--protect CLASS]... [--isolate COUNT] [--budget COUNT]
-                            [--request OPERATION] [--in-flight COUNT]
+                            [--request OPERATION] [--in-flight COUNT] [--served COUNT]
            crash-maker --list | --table
 
     Crash on purpose to test crash reporters.
@@ -32,6 +32,7 @@ enum Arguments {
                        crash in a request of this operation
       --in-flight COUNT
                        crash beside COUNT other requests
+      --served COUNT   serve COUNT requests before the crash
 
     CRASHSHIELD_SOCKET, CRASHSHIELD_SPOOL, CRASHSHIELD_NAME and CRASHSHIELD_DISABLE configure the shield.
     """
@@ -48,6 +49,7 @@ enum Arguments {
     var maximumContainedFaults: Int?
     var request: String?
     var otherRequestCount = 0
+    var servedRequestCount = 0
     var rest = arguments[...]
     while let argument = rest.popFirst() {
       switch argument {
@@ -83,6 +85,11 @@ enum Arguments {
           return .wrong("--in-flight needs a number of requests")
         }
         otherRequestCount = value
+      case "--served":
+        guard let value = rest.popFirst().flatMap({ Int($0) }), value >= 0 else {
+          return .wrong("--served needs a number of requests")
+        }
+        servedRequestCount = value
       case "--thread":
         guard let value = rest.popFirst(), let known = CrashRun.Thread(rawValue: value) else {
           return .wrong("--thread takes one of \(CrashRun.Thread.allCases.map(\.rawValue).joined(separator: ", "))")
@@ -113,6 +120,7 @@ enum Arguments {
     run.maximumContainedFaults = maximumContainedFaults
     run.request = request
     run.otherRequestCount = otherRequestCount
+    run.servedRequestCount = servedRequestCount
     return .run(run)
   }
 }

@@ -18,6 +18,8 @@ public enum ProtocolError: Error, Equatable, Sendable {
   case subscriberInUse(String)
   /// The user already has the maximum number of named subscribers.
   case tooManySubscribers(limit: Int)
+  /// No build, or more than one, has this id or release. Empty if a program has no other build to compare with.
+  case noSuchBuild(String)
   /// crashd has no program with this name.
   case noSuchService(name: String)
   /// No attached process of the selected programs has a class of this name.
@@ -70,6 +72,7 @@ extension ProtocolError {
     case .noSuchSubscriber(let name): own("NoSuchSubscriber", ["subscriber": .string(name)])
     case .subscriberInUse(let name): own("SubscriberInUse", ["subscriber": .string(name)])
     case .tooManySubscribers(let limit): own("TooManySubscribers", ["limit": .int(limit)])
+    case .noSuchBuild(let build): own("NoSuchBuild", ["build": .string(build)])
     case .noSuchService(let name): own("NoSuchService", ["name": .string(name)])
     case .noSuchClass(let name): own("NoSuchClass", ["class": .string(name)])
     case .tooManyClients(let limit): own("TooManyClients", ["limit": .int(limit)])
@@ -117,6 +120,7 @@ extension ProtocolError {
     "NoSuchSubscriber": { .noSuchSubscriber($0.text("subscriber")) },
     "SubscriberInUse": { .subscriberInUse($0.text("subscriber")) },
     "TooManySubscribers": { .tooManySubscribers(limit: $0.number("limit")) },
+    "NoSuchBuild": { .noSuchBuild($0.text("build")) },
     "NoSuchService": { .noSuchService(name: $0.text("name")) },
     "NoSuchClass": { .noSuchClass(name: $0.text("class")) },
     "TooManyClients": { .tooManyClients(limit: $0.number("limit")) },

@@ -86,6 +86,8 @@ public struct Failure: Error, Sendable, Equatable {
       self.init(
         .usage,
         "crashd's settings name the collector of '\(name)': remove the collector from forward and reload crashd first")
+    case .noSuchBuild(let word):
+      self.init(.nothingFound, "no build, or more than one, has the id or release '\(word)': see crashctl health")
     case .noSuchService(""):
       self.init(.nothingFound, "no attached program and no use-after-free crash yet" + Self.note(client))
     case .noSuchService(let name):

@@ -102,6 +102,10 @@ struct CrashForward: ParsableCommand {
     signal(SIGPIPE, SIG_IGN)
 
     let notifier = Notifier(environment: environment, timeout_ms: 1_000)
+    var settings = settings
+    // systemd separates several directories with colons.
+    settings.stateDirectory =
+      settings.stateDirectory ?? environment["STATE_DIRECTORY"].map { String($0.prefix { $0 != ":" }) }
     let path = settings.crashdSocket ?? SocketPath.find(option: nil, environment: environment)
     let forwarder = try CrashForwarder(
       settings, client: CrashClient(socketPath: path), stop: try StopSignal(),

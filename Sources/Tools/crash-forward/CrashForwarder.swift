@@ -10,10 +10,11 @@ public import LinuxSystem
 /// Each sink has its own thread, and its own cursor in crashd.
 public struct CrashForwarder: Sendable {
   private let runners: [SinkRunner]
+  private let healthRunners: [HealthRunner]
   private let stop: StopSignal
 
   /// Whether no sink is enabled.
-  public var isIdle: Bool { runners.isEmpty }
+  public var isIdle: Bool { runners.isEmpty && healthRunners.isEmpty }
 
   /// Creates the sinks of the settings.
   /// - Throws: `SettingsError` if a setting is invalid.
@@ -31,6 +32,39 @@ public struct CrashForwarder: Sendable {
         sink, subscriber: "\(settings.subscriber).\(sink.name)", filter: common.program, perMinute: common.perMinute,
         giveUpAfter: .seconds(settings.giveUpMinutes * 60), scrubber: common.scrubs ? scrubber : nil, around: around)
     }
+    healthRunners = try Self.healthSinks(settings, scrubber, stop: stop).map { sink, program in
+      HealthRunner(sink, filter: program, around: around)
+    }
+  }
+
+  /// Creates the receivers of the health of builds.
+  private static func healthSinks(
+    _ settings: ForwardSettings, _ scrubber: TextScrubber, stop: StopSignal
+  ) throws(SettingsError) -> [(any HealthSink, program: String?)] {
+    var sinks: [(any HealthSink, program: String?)] = []
+    if settings.sendsSentrySessions, let secret = settings.sentryDSN, let dsn = SentryDSN(secret.text) {
+      guard let directory = settings.stateDirectory else {
+        throw SettingsError(
+          place: "sentry.sessions", reason: "it needs state-directory, or StateDirectory= of the unit")
+      }
+      var sessions = SentrySessions(
+        dsn, http: HTTPClient(caFile: settings.caFile, stop: stop), book: SessionBook(directory: directory))
+      (sessions.environment, sessions.release) = (settings.sentryEnvironment, settings.sentryRelease)
+      sessions.scrubber = settings.sentry.scrubs ? scrubber : nil
+      sinks.append((sessions, settings.sentry.program))
+    }
+    if let url = settings.otlpMetricsEndpoint {
+      let headers = try headers(settings.otlpHeaders, "otlp.headers")
+      let http = HTTPClient(caFile: settings.caFile, stop: stop)
+      guard var metrics = OTLPMetrics(url: url, headers: headers, http: http) else {
+        throw SettingsError(
+          place: "otlp.metrics-endpoint", reason: "it is not a URL such as http://127.0.0.1:4318/v1/metrics")
+      }
+      (metrics.host, metrics.environment) = (hostName(), settings.otlpEnvironment)
+      metrics.scrubber = settings.otlp.scrubs ? scrubber : nil
+      sinks.append((metrics, settings.otlp.program))
+    }
+    return sinks
   }
 
   private static func sinks(
@@ -106,6 +140,15 @@ public struct CrashForwarder: Sendable {
     for runner in runners {
       let end = try StopSignal()
       try Thread.start(named: "sink") {
+        var runner = runner
+        runner.run()
+        end.stop()
+      }
+      ends.append(end)
+    }
+    for runner in healthRunners {
+      let end = try StopSignal()
+      try Thread.start(named: "health") {
         var runner = runner
         runner.run()
         end.stop()

@@ -117,6 +117,17 @@ enum Completions {
     }
   }
 
+  /// The builds that crashd has seen, newest first, by release or build id.
+  @Sendable static func builds(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
+    ask(prefix) { client throws(ClientError) in
+      try client.health().builds.reversed().map { build in
+        Value(
+          value: build.release ?? String(build.build.prefix(12)),
+          about: "\(build.program), first seen \(Clock().age(build.firstSeen)) ago")
+      }
+    }
+  }
+
   /// The classes that are protected, excluded from protection, or reported by attached processes.
   @Sendable static func classes(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
     ask(prefix) { client throws(ClientError) in

@@ -39,7 +39,10 @@ struct CrashControlCommand: ParsableCommand {
       CommandGroup(
         name: "Non-fatal incidents", subcommands: [Incidents.self, Dangling.self, Guards.self]),
       CommandGroup(
-        name: "The service", subcommands: [Status.self, Doctor.self, Processes.self, Subscribers.self, Metrics.self]),
+        name: "The service",
+        subcommands: [
+          Status.self, Health.self, Doctor.self, Processes.self, Subscribers.self, Metrics.self,
+        ]),
       CommandGroup(
         name: "Try, script, program",
         subcommands: [Run.self, Serve.self, Demo.self, Wait.self, Completion.self, Varlink.self]),

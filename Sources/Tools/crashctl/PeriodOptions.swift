@@ -33,6 +33,16 @@ struct SeenOptions: ParsableArguments {
   var sinceText: String? { since.map(LocalTime.rfc3339) }
 }
 
+/// The option that selects the hours whose counts are shown.
+struct HealthPeriod: ParsableArguments {
+  @Option(
+    name: [.customShort("S", allowingJoined: true), .long], parsing: .unconditional,
+    help: "Count only from the hour of this time on, such as -7d", transform: moment)
+  var since: Int?
+
+  var sinceText: String? { since.map(LocalTime.rfc3339) }
+}
+
 /// Parses the value of `-S` or `-U`, and returns the time.
 @Sendable private func moment(_ text: String) throws -> Int {
   guard let seconds = LocalTime.parse(text) else {

@@ -22,6 +22,7 @@ extension AttachLoop {
     guard let process = connection.process else { return }
     process.control.end()
     memory.hangUp(number)
+    process.endTime_ns.store(Moment.monotonic_ns(), ordering: .relaxed)
     // Announce the process to the pipeline even if `isAnnounced` is already set. The pipeline may have ignored an
     // earlier announcement because the process had made too many announcements without a new record.
     process.hasEnded.store(true, ordering: .releasing)

@@ -15,7 +15,8 @@ extension AttachLoop {
       let number = nextToken
       nextToken += 2
       let (facts, images) = ProcessFacts.introduced(by: kept.ring, peer: kept.peer, pidfd: kept.pidfd)
-      let process = AttachedProcess(number: number, facts: facts, ring: kept.ring, census: configuration.census)
+      let process = AttachedProcess(
+        number: number, facts: facts, ring: kept.ring, census: configuration.census, hadEnded: kept.pidfd.isReadable)
       process.keptName = kept.name
       connections[number] = Connection(
         socket: nil, peer: kept.peer, account: configuration.limits.account(of: kept.peer.uid), deadline_ns: 0,

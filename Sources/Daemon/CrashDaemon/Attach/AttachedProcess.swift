@@ -94,6 +94,11 @@ struct RingSource: Sendable {
   /// Returns the numbers of requests since the process started.
   func requestCounts() -> RingContents.RequestCounts { mapping.requestCounts() }
 
+  /// Returns the figures for the health of the process's build.
+  func healthFigures(withNames: Bool = true) -> RingContents.HealthFigures {
+    mapping.healthFigures(usedBy: descriptor.number, withNames: withNames)
+  }
+
   /// Returns the running and trapped requests with the given numbers.
   func requests(numbered numbers: Set<UInt64>) -> [RingContents.Request] {
     mapping.requests(numbered: numbers, usedBy: descriptor.number)
@@ -190,6 +195,12 @@ final class AttachedProcess: Sendable {
   private let census: RingCensus?
   /// Whether the ring comes from a stored report, from which withheld memory was removed.
   let isStored: Bool
+  /// Whether the process had already ended when this crashd attached it.
+  ///
+  /// The time of such an end is unknown.
+  let hadEnded: Bool
+  /// The time at which the connection of the process was closed, in CLOCK_MONOTONIC; 0 while it is open.
+  let endTime_ns = Atomic<UInt64>(0)
 
   /// The environment of the process, with its resource usage at the last crash.
   var context: ProcessContext { readings.added(to: facts.context) }
@@ -201,8 +212,12 @@ final class AttachedProcess: Sendable {
     set { kept.withLock { $0 = newValue } }
   }
 
-  init(number: UInt64, facts: ProcessFacts, ring: RingSource, census: RingCensus? = nil, isStored: Bool = false) {
+  init(
+    number: UInt64, facts: ProcessFacts, ring: RingSource, census: RingCensus? = nil, isStored: Bool = false,
+    hadEnded: Bool = false
+  ) {
     self.isStored = isStored
+    self.hadEnded = hadEnded
     self.number = number
     self.facts = facts.bounded(isStored: isStored)
     self.ring = ring

@@ -36,6 +36,8 @@ struct CrashAnalysis: Sendable {
   let waitingRequests = WaitingRequests()
   /// Receives use-after-free crashes and the incidents of quarantined classes; nil in some tests.
   var policy: PolicyKeeper?
+  /// Counts the health of each build; nil in some tests.
+  var health: HealthBook?
 
   /// Charges a user for the time of one reading, which is limited to `lookCharge_ms`.
   func chargeLook(of uid: UInt32, since start_ns: UInt64) { charge(lookTime, uid, since: start_ns) }

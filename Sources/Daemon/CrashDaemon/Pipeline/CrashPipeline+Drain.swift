@@ -108,6 +108,7 @@ extension CrashPipeline {
       let ring = entry.process.ring
       return (member, RequestTotals.Counts(ring.requestCounts(), ring.containment(), since: member, hasEnded: hasEnded))
     }
+    await analysis.health?.end(entry.process, isCrash: entry.isEndedByCrash)
     state.withLock { state in
       state.entries[number] = nil
       if let (member, counts) = requests { state.requests.end(member, counts) }

@@ -62,6 +62,7 @@ extension CrashPipeline {
       } catch _ { return }
       await readUnannounced()
       await analysis.policy?.tick()
+      await analysis.health?.tick()
     }
   }
 

@@ -172,6 +172,7 @@ final class CrashPipeline: Service {
     // Read the ring only now, when the process is in `entries`. A client that knows that crashd accepted the process
     // may already request the list of processes.
     countRequests(of: process)
+    analysis.health?.attach(process)
     tellCount()
   }
 

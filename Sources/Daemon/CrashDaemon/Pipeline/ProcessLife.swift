@@ -1,3 +1,5 @@
+import Glibc
+
 /// The lifecycle of a process in the pipeline: attached → crashed → read → symbolicated → stored → ended.
 ///
 /// Four parts of the state change independently: the turn, the presence of the process, the ring, and the outcome of
@@ -78,6 +80,8 @@ struct ProcessLife: Sendable {
   private(set) var crash = Crash.none
   private(set) var seen: CrashAnalysis.Seen?
   private(set) var reports: [String] = []
+  /// Whether crashd has made a report of an unreported exit.
+  private(set) var hasSilentDeath = false
   private var emptyWakes = 0
 
   init(process: AttachedProcess) { self.process = process }
@@ -111,7 +115,13 @@ extension ProcessLife {
     if isFinal { ring = .read }
   }
 
-  mutating func noteSilentDeath(_ outcome: CrashAnalysis.Outcome) { note(outcome) }
+  mutating func noteSilentDeath(_ outcome: CrashAnalysis.Outcome) {
+    note(outcome)
+    switch outcome {
+    case .stored, .held: hasSilentDeath = true
+    case .nothingNew, .failed, .unanswered: break
+    }
+  }
 
   /// Ends the current reading.
   ///
@@ -152,6 +162,15 @@ extension ProcessLife {
 
   /// Whether crashd has read a crash record of the process; true even if the record could not be stored.
   var hasCrashed: Bool { crash != .none }
+
+  /// Whether a crash ended the process; nil if the process goes on without this ring.
+  ///
+  /// A SIGKILL from outside is not a crash of the program, unless the kernel sent it because memory ran out.
+  var isEndedByCrash: Bool? {
+    guard let end, end.end != .goesOn else { return nil }
+    if hasCrashed { return true }
+    return hasSilentDeath && (end.end.signal != SIGKILL || end.memory?.isVictim == true)
+  }
 
   /// A crashed process is settled as soon as crashd has read its record, because the crash most probably ends the
   /// process.

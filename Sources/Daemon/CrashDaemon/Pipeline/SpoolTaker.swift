@@ -1,3 +1,4 @@
+import CrashReport
 import CrashRing
 import CrashStore
 import LinuxSystem
@@ -194,6 +195,7 @@ extension SpoolTaker {
       left = try spool.open(name)
       guard let left else { return }
       guard await take(left, name, file) else { return }
+      await countHealth(of: left)
     } catch {
       // If crashd lacks a resource, it reads the file again later. This failure is logged once for each file.
       if error.isPassing {
@@ -218,6 +220,16 @@ extension SpoolTaker {
       analysis.logger.warning("\(error), ignoring")
       leave(name, file)
     }
+  }
+
+  /// Counts the crash for the health of its build.
+  ///
+  /// A file that is read again counts once.
+  private func countHealth(of left: AttachedProcess) async {
+    guard let health = analysis.health, let stored = try? analysis.store.report(idPrefix: left.facts.identity.ringID),
+      let time_ns = (try? stored.report.time).flatMap({ Timestamp.nanoseconds(rfc3339: $0) })
+    else { return }
+    await health.spooled(left, crash_ns: time_ns)
   }
 
   /// Leaves the file in the spool, and skips it until the file changes.

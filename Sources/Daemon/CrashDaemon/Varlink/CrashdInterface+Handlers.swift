@@ -13,6 +13,7 @@ extension CrashdInterface {
     bindDangling(in: &table)
     bindGuards(in: &table)
     bindMetrics(in: &table)
+    bindHealth(in: &table)
     return table.handlers
   }()
 }

@@ -24,6 +24,7 @@ extension CrashdInterface {
       )
     }
     Self.add(crashes: crashes, incidents: incidents, to: &metrics)
+    try addHealth(to: &metrics, visibility)
     metrics.add(
       "crashd_groups", .gauge,
       "Groups of equal crashes by state. Resolved and regressed groups are counted in full; new ones (first seen "
@@ -69,6 +70,24 @@ extension CrashdInterface {
       requests.flatMap { request in
         request.counts.drains.sorted { $0.key < $1.key }.map { (labels(request.key) + [$0.key], $0.value) }
       })
+  }
+
+  /// The maximum number of builds with metrics of their own: those that were last seen last.
+  static let countedBuilds = 256
+
+  private func addHealth(to metrics: inout OpenMetrics, _ visibility: Visibility) throws(ProtocolError) {
+    let builds = try reading { () throws(StoreError) in try store.health(visibility: visibility) }
+      .sorted { $0.last > $1.last }.prefix(Self.countedBuilds)
+    let samples = { (value: (HealthCounts) -> Int) in
+      builds.map { (["\($0.key.uid)", $0.key.program, $0.key.build, $0.release ?? ""], value($0.counts)) }
+    }
+    metrics.add(
+      "crashd_build_process_seconds", .counter,
+      "Running time of all processes of a build together, since the build was first seen. It grows every half minute.",
+      by: ["uid", "program", "build", "release"], samples { $0.time_ms / 1_000 })
+    metrics.add(
+      "crashd_build_crashes", .counter, "Processes of a build that a crash ended, since the build was first seen.",
+      by: ["uid", "program", "build", "release"], samples(\.crashes))
   }
 
   static func add(crashes: [EventCount], incidents: [EventCount], to metrics: inout OpenMetrics) {

@@ -44,13 +44,13 @@ extension RingReader {
     return found.sorted { $0.ticket < $1.ticket }.map(\.crumb)
   }
 
-  private enum Note<First, Second> {
+  enum Note<First, Second> {
     case unused
     case lost
     case whole(First, Second)
   }
 
-  private func annotation(_ index: Int) -> Note<String, String> {
+  func annotation(_ index: Int) -> Note<String, String> {
     let offset = RingLayout.annotation(index)
     // The static assertions on the ring layout ensure that entry `index` is inside the ring and aligned.
     guard mayBeUsed(offset),

@@ -39,6 +39,14 @@ extension RingReader {
     return found
   }
 
+  /// Returns the number of requests that a trap ended, contained or not.
+  func trappedRequestCount() -> Int {
+    guard version == .current else { return 0 }
+    return (0..<used(unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0))).count { index in
+      if case .trapped = request(index) { true } else { false }
+    }
+  }
+
   /// Returns the number of entries up to the last one that was ever used.
   private func used(_ header: PrivateCopy<cs_ring_header>) -> Int {
     min(Int(clamping: header[\.request_high]), RingLayout.requestLimit)

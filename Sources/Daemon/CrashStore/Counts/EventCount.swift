@@ -46,7 +46,7 @@ public struct EventCount: Codable, Sendable, Equatable {
 }
 
 extension EventCount {
-  private static let labelBytes = 64
+  static let labelBytes = 64
 
   init(_ report: CrashReport) {
     uid = report.process.uid
@@ -75,7 +75,7 @@ extension EventCount {
   }
 
   /// Shortens a string to a label on one line, with at most 64 bytes.
-  private static func label(_ text: String) -> String {
+  static func label(_ text: String) -> String {
     var (label, bytes) = ("", 0)
     for scalar in CleanText.line(text).unicodeScalars {
       bytes += UTF8.width(scalar)

@@ -16,7 +16,7 @@ extension ReportStore {
   func takeOverTables(from old: DatabaseQueue, keepsNumbers: Bool) {
     let tables = [
       "group_states", "group_past", "incidents", "evicted_incidents", "dangling_services", "dangling_events",
-      "event_counts",
+      "event_counts", "health_builds", "health_hours", "health_returns", "health_processes",
     ]
     for table in tables where keepsNumbers || table != "evicted_incidents" {
       guard let rows = try? old.read({ try Row.fetchAll($0, sql: "SELECT * FROM \(table)") }), let first = rows.first
@@ -26,9 +26,9 @@ extension ReportStore {
       let marks = columns.map { _ in "?" }.joined(separator: ", ")
       let sql =
         "INSERT OR IGNORE INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(marks))"
-        + (table == "event_counts" ? Self.addsCounts : "")
-      // Ignore an error, because a table whose layout differs from the current schema cannot be copied. The file that
-      // was set aside still contains this table.
+        + (table == "event_counts" ? Self.addsCounts : Self.addsHealth[table] ?? "")
+      // A table whose layout differs from the current schema is not copied. The file that was set aside still contains
+      // this table.
       try? write { database in
         let newest = hasNumbers ? try Self.newestIncident(in: database) : 0
         for row in rows {

@@ -6,7 +6,7 @@ enum StoreSchema {
   static let applicationID: Int32 = 0x4353_4844
 
   /// The name of the last migration.
-  static let version = "v16"
+  static let version = "v17"
 
   static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
@@ -238,6 +238,7 @@ enum StoreSchema {
     }
     registerCounts(&migrator)
     registerRequests(&migrator)
+    registerHealth(&migrator)
     return migrator
   }
 }

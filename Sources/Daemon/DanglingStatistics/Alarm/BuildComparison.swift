@@ -9,32 +9,51 @@ import Glibc
 /// after each crash. The comparison needs no baseline, and a change that affects both builds does not affect the
 /// comparison.
 public struct BuildComparison: Sendable, Hashable, Codable {
-  /// The logarithms of the likelihood ratios, one for each factor in `ShiryaevRoberts.rises`.
-  private var logs = [Double](repeating: 0, count: ShiryaevRoberts.rises.count)
+  /// The factors between the builds' rates; nil for those of `ShiryaevRoberts.rises`, as in stored states of all
+  /// versions.
+  private var ownRises: [Double]?
+  /// The logarithms of the likelihood ratios, one for each factor.
+  private var logs: [Double]
   /// The number of observed crashes of the new build.
   public private(set) var newEvents = 0
   /// The number of observed crashes of the old build.
   public private(set) var oldEvents = 0
 
   /// Makes a comparison without observations.
-  public init() {}
+  public init() { logs = [Double](repeating: 0, count: ShiryaevRoberts.rises.count) }
+
+  /// Makes a comparison without observations that searches for the given factors between the builds' rates.
+  public init(rises: [Double]) {
+    ownRises = rises
+    logs = [Double](repeating: 0, count: rises.count)
+  }
+
+  private var rises: [Double] { ownRises ?? ShiryaevRoberts.rises }
 
   /// The e-value: how many times better a higher rate of the new build explains the crashes than equal rates do.
   ///
   /// If the accepted probability α of a false alarm is 1 %, a value above 100 is an alarm.
   public var value: Double {
-    logs.reduce(0) { $0 + exp(min($1, 600)) } / Double(ShiryaevRoberts.rises.count)
+    logs.reduce(0) { $0 + exp(min($1, 600)) } / Double(rises.count)
   }
 
   /// Adds one crash, with the new build's share of the exposure at the time of the crash.
   ///
   /// If the share is 0 or 1, only one build ran, and the crash is ignored.
   public mutating func observe(isNewBuild: Bool, newShare: Double) {
+    observe(new: isNewBuild ? 1 : 0, old: isNewBuild ? 0 : 1, newShare: newShare)
+  }
+
+  /// Adds the crashes of a period in which the new build had a constant share of the exposure.
+  ///
+  /// If the share is 0 or 1, only one build ran, and the crashes are ignored.
+  public mutating func observe(new: Int, old: Int, newShare: Double) {
     guard newShare > 0, newShare < 1 else { return }
-    if isNewBuild { newEvents += 1 } else { oldEvents += 1 }
-    for (index, rise) in ShiryaevRoberts.rises.enumerated() where index < logs.count {
+    newEvents += new
+    oldEvents += old
+    for (index, rise) in rises.enumerated() where index < logs.count {
       let risen = rise * newShare / (rise * newShare + 1 - newShare)
-      logs[index] += isNewBuild ? log(risen / newShare) : log((1 - risen) / (1 - newShare))
+      logs[index] += Double(new) * log(risen / newShare) + Double(old) * log((1 - risen) / (1 - newShare))
     }
   }
 }

@@ -29,7 +29,7 @@ package enum Methods {
   /// All methods.
   ///
   /// Each `Methods+….swift` file contains the list of the methods that the file defines.
-  package static let all: [any Method.Type] = ofReports + ofIncidents + ofSubscribers + ofService
+  package static let all: [any Method.Type] = ofReports + ofIncidents + ofSubscribers + ofService + ofHealth
 }
 
 /// Combines two parameter types whose keys are in the same JSON object.

@@ -27,6 +27,7 @@ extension ForwardSettings {
     .path("crashd-socket", \.crashdSocket),
     .requiredText("subscriber", \.subscriber, "a name of at most 48 letters, digits, - and _", where: isName),
     .path("ca-file", \.caFile),
+    .path("state-directory", \.stateDirectory),
     .number("give-up-after", \.giveUpMinutes, "minutes,", 1...100_000),
   ]
 
@@ -43,6 +44,7 @@ extension ForwardSettings {
       secret("sentry.dsn", \.sentryDSN, "a DSN such as https://KEY@HOST/PROJECT"),
       .text("sentry.environment", \.sentryEnvironment, "a name"),
       .text("sentry.release", \.sentryRelease, "a name") { !$0.isEmpty && !$0.contains("/") },
+      .flag("sentry.sessions", \.sendsSentrySessions),
     ] + common("sentry", \.sentry.perMinute, \.sentry.program, \.sentry.scrubs)
 
   private static let otlpKeys: [Key] =
@@ -52,6 +54,9 @@ extension ForwardSettings {
         where: OTLPSink.takes(url:)),
       secret("otlp.headers", \.otlpHeaders, "lines such as Authorization: Bearer TOKEN"),
       .text("otlp.environment", \.otlpEnvironment, "a name"),
+      .text(
+        "otlp.metrics-endpoint", \.otlpMetricsEndpoint,
+        "a URL such as http://127.0.0.1:4318/v1/metrics, without a password", where: OTLPSink.takes(url:)),
     ] + common("otlp", \.otlp.perMinute, \.otlp.program, \.otlp.scrubs)
 
   private static let webhookKeys: [Key] =

@@ -24,6 +24,8 @@ public struct ForwardSettings: Sendable, Equatable {
   public var privacy = PrivacySettings()
   /// The path of a file with the certificates to trust, instead of the machine's certificates.
   public var caFile: String?
+  /// The directory of files that survive a restart; nil uses the unit's `StateDirectory=`.
+  public var stateDirectory: String?
   /// The number of minutes after which a report is dropped if the server answers but does not accept the report.
   public var giveUpMinutes = 60
 
@@ -46,6 +48,8 @@ public struct ForwardSettings: Sendable, Equatable {
   public var sentryEnvironment: String?
   /// The release, such as `shop@1.2`.
   public var sentryRelease: String?
+  /// Whether the requests of builds are sent as sessions.
+  public var sendsSentrySessions = false
 
   /// The logs endpoint of an OpenTelemetry collector.
   public var otlpEndpoint: String?
@@ -55,6 +59,8 @@ public struct ForwardSettings: Sendable, Equatable {
   public var otlp = Common(perMinute: 600)
   /// The environment, such as `production`.
   public var otlpEnvironment: String?
+  /// The metrics endpoint of the collector; nil sends no metrics.
+  public var otlpMetricsEndpoint: String?
 
   /// The URL of a webhook.
   ///

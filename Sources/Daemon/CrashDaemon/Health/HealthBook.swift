@@ -1,0 +1,181 @@
+import CrashReport
+import CrashRing
+import CrashStore
+import Glibc
+import Logging
+import Synchronization
+
+/// Counts the running time, the requests and the crashes of each build, by hour.
+///
+/// The numbers of a process are read from its ring, so that they are complete at the moment of a crash. With each count,
+/// the store records what the counts include of the process (`HealthMark`). If crashd is restarted or killed, the next
+/// crashd counts the rest of each process.
+final class HealthBook: Sendable {
+  /// The clocks, which tests replace.
+  struct Clocks: Sendable {
+    /// CLOCK_MONOTONIC, in nanoseconds.
+    ///
+    /// Steps of the wall clock do not change it, and it stands still while the machine is suspended.
+    var monotonic_ns: @Sendable () -> UInt64 = { Moment.monotonic_ns() }
+    /// The wall clock, which selects the hour of a count.
+    var wall_ns: @Sendable () -> UInt64 = { Moment.now().nanoseconds }
+    /// The ID of this boot, because CLOCK_MONOTONIC begins again at each boot.
+    var boot = SmallFile.text(at: "/proc/sys/kernel/random/boot_id", limitBytes: 64)?.filter { !$0.isWhitespace } ?? ""
+  }
+
+  /// A process whose counts grow.
+  struct Life: Sendable {
+    let key: HealthKey
+    let ring: RingSource
+    let first: Moment
+    /// The numbers of the connections with this ring; a process may attach again.
+    var numbers: Set<UInt64>
+    /// Whether the process had ended before it attached, so that no more running time is counted.
+    let hadEnded: Bool
+    var mark: HealthMark
+    /// Whether `mark` includes what an earlier crashd counted.
+    var isMarkRead = false
+  }
+
+  /// The end of a life that is not stored yet.
+  struct End: Sendable {
+    var life: Life
+    var figures: RingContents.HealthFigures
+    var time_ns: UInt64
+    /// Nil if the process goes on without this ring.
+    var isCrash: Bool?
+    /// The running time, if the process ran without crashd.
+    var unattended_ms: UInt64?
+  }
+
+  struct State: Sendable {
+    var lives: [RingKey: Life] = [:]
+    var ends: [End] = []
+    var returns: [ReturnTimes.Return] = []
+    var times = ReturnTimes()
+    var waiters: [CheckedContinuation<Void, Never>] = []
+    /// Whether the running time of attached processes must be counted, too.
+    var isDue = false
+    var isWriting = false
+    var nextForget_ns: UInt64 = 0
+    var hasFailed = false
+  }
+
+  /// The maximum number of ends that wait while the store fails.
+  static let endLimit = 4_096
+
+  let store: ReportStore
+  let clocks: Clocks
+  let logger: Logger
+  let state = Mutex(State())
+
+  init(store: ReportStore, clocks: Clocks = Clocks(), logger: Logger) {
+    (self.store, self.clocks, self.logger) = (store, clocks, logger)
+  }
+
+  /// Begins to count a process.
+  func attach(_ process: AttachedProcess) {
+    let facts = process.facts
+    let (now_ns, ring, key) = (clocks.monotonic_ns(), RingKey(facts), HealthKey(facts))
+    state.withLock { state in
+      if !process.hadEnded, let back = state.times.arrive(ReturnTimes.Service(facts), at: now_ns) {
+        state.returns.append(back)
+      }
+      if state.lives[ring] != nil {
+        state.lives[ring]?.numbers.insert(process.number)
+      } else {
+        state.lives[ring] = Life(
+          key: key, ring: process.ring, first: Moment(nanoseconds: clocks.wall_ns()), numbers: [process.number],
+          hadEnded: process.hadEnded, mark: HealthMark(key, ring: ring.id, boot: clocks.boot, counted_ns: now_ns))
+      }
+    }
+  }
+
+  /// Counts the end of a process, and returns when it is stored or waits because the store fails.
+  ///
+  /// - Parameters:
+  ///   - process: The process, whose ring does not change any more.
+  ///   - isCrash: Whether a crash ended the process; nil if the process goes on without this ring.
+  func end(_ process: AttachedProcess, isCrash: Bool?) async {
+    let ring = RingKey(process.facts)
+    let closed_ns = process.endTime_ns.load(ordering: .relaxed)
+    let time_ns = closed_ns == 0 ? clocks.monotonic_ns() : closed_ns
+    let figures = process.ring.healthFigures()
+    let isOver = state.withLock { state in
+      guard var life = state.lives[ring], life.numbers.remove(process.number) != nil else { return false }
+      // Another connection of the same process still counts it.
+      if isCrash == nil, !life.numbers.isEmpty {
+        state.lives[ring] = life
+        return false
+      }
+      state.lives[ring] = nil
+      if isCrash == true, !life.hadEnded,
+        let back = state.times.crash(ReturnTimes.Service(process.facts), life.key, at: time_ns)
+      {
+        state.returns.append(back)
+      }
+      state.ends.append(
+        End(life: life, figures: figures, time_ns: life.hadEnded ? 0 : time_ns, isCrash: isCrash))
+      return true
+    }
+    if isOver { await write() }
+  }
+
+  /// Counts the crash of a process that left its ring in the spool.
+  ///
+  /// - Parameters:
+  ///   - process: The process of the spool file.
+  ///   - crash_ns: The time of the crash, in nanoseconds since 1970.
+  func spooled(_ process: AttachedProcess, crash_ns: UInt64) async {
+    let (key, ring) = (HealthKey(process.facts), RingKey(process.facts))
+    let start_ns = process.facts.identity.startTime_ns
+    var life = Life(
+      key: key, ring: process.ring, first: Moment(nanoseconds: min(crash_ns, clocks.wall_ns())), numbers: [],
+      hadEnded: true, mark: HealthMark(key, ring: ring.id, boot: clocks.boot, counted_ns: 0))
+    if let mark = storedMark(of: life) { life.mark = mark }
+    // The process ran since its start, or since crashd last counted it.
+    let since_ns = max(start_ns, UInt64(clamping: life.mark.last_s) * 1_000_000_000)
+    let ran_ns = min(crash_ns.subtractingOrZero(since_ns), Self.longestUnattended_ns)
+    let end = End(
+      life: life, figures: process.ring.healthFigures(), time_ns: 0, isCrash: true, unattended_ms: ran_ns / 1_000_000)
+    state.withLock { $0.ends.append(end) }
+    await write()
+  }
+
+  /// The longest time for which a process without crashd is counted, because the process itself reports its start.
+  private static let longestUnattended_ns: UInt64 = 30 * 86_400_000_000_000
+
+  /// Counts the running processes up to now.
+  func tick() async {
+    state.withLock { $0.isDue = true }
+    await write()
+  }
+
+  /// Returns the numbers of attached processes by build.
+  func running() -> [HealthKey: Int] {
+    state.withLock { state in
+      state.lives.values.reduce(into: [:]) { counts, life in if !life.hadEnded { counts[life.key, default: 0] += 1 } }
+    }
+  }
+
+  /// Returns what the store says that the counts include of a process.
+  ///
+  /// If the store says nothing, the result is the mark of the life. Nil if the store cannot be read.
+  func storedMark(of life: Life) -> HealthMark? {
+    do throws(StoreError) {
+      guard var mark = try store.healthMark(life.key, ring: life.mark.ring) else { return life.mark }
+      // The clock of another boot says nothing about this one.
+      if mark.boot != clocks.boot { (mark.boot, mark.counted_ns) = (clocks.boot, life.mark.counted_ns) }
+      return mark
+    } catch {
+      return nil
+    }
+  }
+}
+
+extension HealthKey {
+  init(_ facts: ProcessFacts) {
+    self.init(
+      uid: facts.peer.uid, isRestricted: facts.isRestricted, program: facts.identity.name, build: facts.buildID)
+  }
+}

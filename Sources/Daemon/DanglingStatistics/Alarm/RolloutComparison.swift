@@ -1,0 +1,103 @@
+import Glibc
+
+/// Judges whether a new build crashes more often than an old build, from the counts of each hour.
+///
+/// The judgement is the e-value of `BuildComparison`. Hours in which both builds ran side by side compare the builds
+/// within the hour, so that a fault that hits both builds is no evidence. The other hours of the new build compare with
+/// the hours of the old build before the rollout.
+public struct RolloutComparison: Sendable, Equatable {
+  /// The counts of one build in one hour.
+  public struct Hour: Sendable, Equatable {
+    /// The number of hours between 1970-01-01 UTC and this hour.
+    public var hour: Int
+    /// The process-seconds of the build.
+    public var seconds: Double
+    /// The process-seconds in which another build of the program ran as well.
+    public var sharedSeconds: Double
+    /// The requests that began.
+    public var requests: Double
+    /// The crashes.
+    public var crashes: Int
+
+    /// Creates the counts of an hour.
+    public init(hour: Int, seconds: Double, sharedSeconds: Double = 0, requests: Double = 0, crashes: Int = 0) {
+      (self.hour, self.seconds, self.sharedSeconds) = (hour, seconds.amount, sharedSeconds.amount)
+      (self.requests, self.crashes) = (requests.amount, max(0, crashes))
+    }
+  }
+
+  /// The unit of the exposure.
+  public enum Measure: String, Sendable {
+    case processHours
+    /// Requests that began, which both builds must count.
+    case requests
+  }
+
+  /// The factors between the builds' rates for which the comparison searches.
+  ///
+  /// Smaller factors are left out, because they would delay the verdict about a bad build by one or two crashes.
+  public static let rises = [3.0, 5, 10]
+  /// The e-value from which on the new build is worse, for a false alarm in at most 1 % of rollouts.
+  public static let threshold = 100.0
+  /// The number of hours before the rollout whose counts of the old build are compared.
+  public static let history_h = 14 * 24
+
+  /// The unit of the exposure.
+  public let measure: Measure
+  /// The e-value: how many times better a higher rate of the new build explains the crashes than equal rates do.
+  public let value: Double
+  /// The compared crashes of the new build.
+  public let newCrashes: Int
+  /// The compared crashes of the old build.
+  public let oldCrashes: Int
+  /// The crashes that the new build would have had at the old build's rate; nil if the old build has no exposure.
+  public let expected: Double?
+
+  /// Whether the new build crashes more often.
+  public var isWorse: Bool { value >= Self.threshold }
+
+  /// Compares two builds of one program.
+  public init(new: [Hour], old: [Hour]) {
+    let measure = Self.measure([new, old])
+    let exposure = { (hour: Hour) in measure == .requests ? hour.requests : hour.seconds / 3_600 }
+    let start = new.map(\.hour).min() ?? .max
+    let others = Dictionary(old.map { ($0.hour, $0) }) { $1 }
+    var comparison = BuildComparison(rises: Self.rises)
+    var (alone, expected, hasExpected) = ((exposure: 0.0, crashes: 0), 0.0, false)
+    var besides: Set<Int> = []
+    for hour in new where exposure(hour) > 0 {
+      guard hour.sharedSeconds * 2 >= hour.seconds, let other = others[hour.hour], exposure(other) > 0 else {
+        alone = (alone.exposure + exposure(hour), alone.crashes + hour.crashes)
+        continue
+      }
+      besides.insert(hour.hour)
+      comparison.observe(
+        new: hour.crashes, old: other.crashes, newShare: exposure(hour) / (exposure(hour) + exposure(other)))
+      expected += Double(other.crashes) * exposure(hour) / exposure(other)
+      hasExpected = true
+    }
+    let history = old.filter {
+      $0.hour <= start && $0.hour > start - Self.history_h && !besides.contains($0.hour)
+    }
+    let before = history.reduce(0) { $0 + exposure($1) }
+    if before > 0, alone.exposure > 0 {
+      let crashes = history.reduce(0) { $0 + $1.crashes }
+      comparison.observe(new: alone.crashes, old: crashes, newShare: alone.exposure / (alone.exposure + before))
+      expected += Double(crashes) * alone.exposure / before
+      hasExpected = true
+    }
+    self.measure = measure
+    self.expected = hasExpected ? expected : nil
+    (value, newCrashes, oldCrashes) = (comparison.value, comparison.newEvents, comparison.oldEvents)
+  }
+
+  /// Returns the unit in which the exposure of both builds is known.
+  ///
+  /// A build that crashes before its first request has no exposure in requests. Its hours count instead.
+  private static func measure(_ builds: [[Hour]]) -> Measure {
+    let countsAll = builds.allSatisfy { hours in
+      hours.contains { $0.requests > 0 } && hours.allSatisfy { $0.crashes == 0 || $0.requests > 0 }
+    }
+    return countsAll ? .requests : .processHours
+  }
+}

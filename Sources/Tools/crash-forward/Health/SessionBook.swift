@@ -1,0 +1,45 @@
+import CrashReport
+internal import FoundationEssentials
+
+/// The file with the counts that Sentry has accepted.
+public struct SessionBook: Sendable {
+  /// The accepted counts of one build.
+  struct Sent: Codable, Equatable {
+    /// The time at which crashd first saw the build; crashd counts from 0 if the time changes.
+    var firstSeen: String
+    var finished = 0
+    var failed = 0
+    var lost = 0
+  }
+
+  /// The contents of the file.
+  struct Counts: Codable, Equatable {
+    /// The time of the first delivery; what a build did earlier is not sent.
+    var since: String
+    var builds: [String: Sent] = [:]
+  }
+
+  private static let limitBytes = 4 << 20
+
+  /// The path of the file.
+  public let path: String
+
+  /// Creates a book in a directory.
+  public init(directory: String) { path = "\(directory)/sentry-sessions.json" }
+
+  /// Reads the counts; a missing or unreadable file begins anew, as a first start does.
+  func read(at time_ns: UInt64) throws -> Counts {
+    let new = Counts(since: Timestamp.string(since1970_ns: time_ns))
+    guard FileManager.default.fileExists(atPath: path) else { return new }
+    let data = try Data(contentsOf: URL(fileURLWithPath: path))
+    guard data.count <= Self.limitBytes else { return new }
+    do { return try JSONDecoder().decode(Counts.self, from: data) } catch { return new }
+  }
+
+  /// Replaces the file, which is never half written.
+  func write(_ counts: Counts) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys]
+    try encoder.encode(counts).write(to: URL(fileURLWithPath: path), options: .atomic)
+  }
+}
