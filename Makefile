@@ -30,13 +30,14 @@ PEER_PACKAGES  := libabsl-dev libbackward-cpp-dev libdw-dev libgoogle-glog-dev
 END_PACKAGES   := wrk
 DEB_PACKAGES   := binutils dpkg-dev lintian
 ALERT_PACKAGES := prometheus python3
+FLEET_PACKAGES := libpq-dev postgresql zlib1g-dev
 AARCH64_PACKAGES := binutils-aarch64-linux-gnu gdb-multiarch
 BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 CONTAINER_PACKAGES := $(DEB_PACKAGES) buildah crun debootstrap podman
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
-.PHONY: integrations check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile containment containment-table measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean bench-containment \
+.PHONY: fleet test-fleet demo-fleet integrations check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile containment containment-table measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean bench-containment \
   build-packages test-packages check-format aarch64 aarch64-packages aarch64-build aarch64-slice aarch64-test aarch64-matrix aarch64-peers check-aarch64 check-aarch64-slice check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-unsupported check-descriptors check-containment check-verdicts check-grouping check-faults check-kubernetes check-sinks containers \
   checks sanitizer-builds build-address build-thread test-debug test-release test-sanitizers test-address test-thread
 
@@ -103,7 +104,7 @@ ci: check-format check-aarch64 build ## @daily Run what CI checks after `make te
 checks: check-alerts check-kubernetes check-units check-api check-demo check-signal-safety check-idle check-faults check-preload check-static check-unsupported check-dangling check-pages check-implicit check-guards check-containment check-verdicts check-grouping check-aarch64-slice
 
 check-format: test-packages
-	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Integrations
+	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Integrations Fleet
 	git ls-files -z '*.c' '*.cpp' '*.h' | xargs -0 clang-format-19 --dry-run -Werror
 	scripts/check/c
 	scripts/check/include-cycles
@@ -208,6 +209,24 @@ check-faults: build
 integrations: build ## @evidence Crash servers on Hummingbird, NIO and gRPC
 	CRASHSHIELD_BINARIES=$(CURDIR)/.build/debug $(SWIFT_TEST) --package-path Integrations --enable-all-traits --scratch-path .build-integrations
 
+# The service of a fleet is a nested package, because servers that depend on the shield must not fetch its dependencies.
+FLEET := --package-path Fleet --scratch-path .build-fleet
+
+fleet: build-packages ## @install Build crash-fleet, the service for many machines
+	@scripts/install-packages $(FLEET_PACKAGES)
+	$(SWIFT) build -c release $(FLEET) --product crash-fleet
+
+# This target is not a part of `make ci`, because it builds Hummingbird.
+test-fleet: build ## @evidence Test crash-fleet with a private PostgreSQL
+	@scripts/install-packages $(FLEET_PACKAGES)
+	$(SWIFT) build $(FLEET) --build-tests
+	CRASHSHIELD_BINARIES=$(CURDIR)/.build/debug $(SWIFT_TEST) $(FLEET) --skip-build
+
+demo-fleet: build ## @daily Crash programs on three simulated hosts, and show the issues of their fleet
+	@scripts/install-packages $(FLEET_PACKAGES)
+	@scripts/step "build of crash-fleet" .build-logs/demo-fleet.log $(SWIFT) build $(FLEET) --product crash-fleet
+	@scripts/fleet/demo .build/debug .build-fleet/debug/crash-fleet
+
 check-verdicts: build
 	Tests/EndToEnd/Verdicts/verdicts.py --slice .build/debug
 
@@ -298,7 +317,7 @@ test-thread: test-packages build-thread $(VENV)/bin/python3
 	$(SANITIZED_RUN) TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/tsan-suppressions:allocator_may_return_null=1 \
 	  $(SWIFT_TEST) --skip-build --sanitize=thread --scratch-path .build-tsan --skip "$(TSAN_SKIP)"
 
-fuzz: build ## @evidence Fuzz each reader of untrusted bytes, 4.4 times FUZZ_SECONDS
+fuzz: build ## @evidence Fuzz each reader of untrusted bytes, 4.9 times FUZZ_SECONDS
 	scripts/fuzz/readers $(FUZZ_SECONDS)
 	scripts/fuzz/elf $(FUZZ_SECONDS) elf-reader
 	scripts/fuzz/elf $(FUZZ_SECONDS) cache-builder

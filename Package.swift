@@ -265,6 +265,8 @@ if !coreOnly {
   ]
   products += [
     .library(name: "CrashClient", targets: ["CrashClient", "CrashProtocol"]),
+    // For the nested package Fleet, whose service has the same settings files (docs/decisions/0147).
+    .library(name: "CrashSettings", targets: ["CrashSettings", "LinuxSystem"]),
     .library(name: "CrashShieldLogging", targets: ["CrashShieldLogging"]),
     .library(name: "CrashShieldMetrics", targets: ["CrashShieldMetrics"]),
     .library(name: "CrashShieldLifecycle", targets: ["CrashShieldLifecycle"]),

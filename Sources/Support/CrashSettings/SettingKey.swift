@@ -1,40 +1,46 @@
 /// The value of a key: a string or a list of strings.
-package enum SettingValue: Sendable, Equatable {
+public enum SettingValue: Sendable, Equatable {
+  /// One string.
   case text(String)
+  /// A list, which only a settings file or a separator makes.
   case list([String])
 }
 
 /// The specific reason why a value is refused.
 ///
 /// Error messages also contain the general description of the key's values.
-package struct SettingProblem: Error {
-  package var reason: String
+public struct SettingProblem: Error {
+  /// The reason, in one sentence.
+  public var reason: String
 
-  package init(_ reason: String) { self.reason = reason }
+  /// Creates a problem.
+  public init(_ reason: String) { self.reason = reason }
 }
 
 /// One key, with its name, its valid values, and the property that it sets.
-package struct SettingKey<Settings>: Sendable {
+public struct SettingKey<Settings>: Sendable {
   /// The name, such as `retention.age`.
-  package var name: String
+  public var name: String
   /// The description of valid values for error messages, such as `an age such as 30d`.
-  package var takes: String
+  public var takes: String
   /// Whether a reload applies a changed value to a running program.
-  package var isLive = false
+  public var isLive = false
   /// Whether the key is forbidden in a settings file, because several users may read the file.
-  package var isSecret = false
+  public var isSecret = false
   /// Sets the property.
   ///
   /// Returns false if the value is invalid.
-  package var apply: @Sendable (inout Settings, SettingValue) throws(SettingProblem) -> Bool
+  public var apply: @Sendable (inout Settings, SettingValue) throws(SettingProblem) -> Bool
   /// Formats the value as in a settings file.
   ///
   /// Returns an empty string if the setting has no value. If this closure is nil, the value is never shown.
-  package var show: (@Sendable (Settings) -> String)?
+  public var show: (@Sendable (Settings) -> String)?
 
-  package typealias Path<Value> = any WritableKeyPath<Settings, Value> & Sendable
+  /// The path of the property that a key sets.
+  public typealias Path<Value> = any WritableKeyPath<Settings, Value> & Sendable
 
-  package init(
+  /// Creates a key from its parts.
+  public init(
     name: String, takes: String, isLive: Bool = false,
     apply: @escaping @Sendable (inout Settings, SettingValue) throws(SettingProblem) -> Bool,
     show: (@Sendable (Settings) -> String)? = nil
@@ -43,7 +49,7 @@ package struct SettingKey<Settings>: Sendable {
   }
 
   /// Creates a key whose value is a string, which is parsed.
-  package static func value<Value>(
+  public static func value<Value>(
     _ name: String, _ path: Path<Value>, _ takes: String, isLive: Bool = false,
     _ read: @escaping @Sendable (String) -> Value?, _ write: @escaping @Sendable (Value) -> String
   ) -> Self {
@@ -56,11 +62,13 @@ package struct SettingKey<Settings>: Sendable {
       }, show: { write($0[keyPath: path]) })
   }
 
-  package static func age(_ name: String, _ path: Path<Int>, isLive: Bool = true) -> Self {
+  /// Creates a key whose value is an age in seconds.
+  public static func age(_ name: String, _ path: Path<Int>, isLive: Bool = true) -> Self {
     value(name, path, "an age such as 90s, 12h, 30d or 4w", isLive: isLive, SettingText.age, SettingText.text(age:))
   }
 
-  package static func bytes(_ name: String, _ path: Path<Int>, atLeast least: Int = 0, isLive: Bool = true) -> Self {
+  /// Creates a key whose value is a size in bytes.
+  public static func bytes(_ name: String, _ path: Path<Int>, atLeast least: Int = 0, isLive: Bool = true) -> Self {
     let takes = "a size such as 64MiB or 2GiB" + (least == 0 ? "" : ", at least \(SettingText.text(bytes: least))")
     return value(
       name, path, takes, isLive: isLive, { SettingText.bytes($0).flatMap { $0 >= least ? $0 : nil } },
@@ -70,7 +78,7 @@ package struct SettingKey<Settings>: Sendable {
   /// Creates a key with a number as its value.
   ///
   /// `what` is the unit of the number, such as `minutes,`.
-  package static func number(
+  public static func number(
     _ name: String, _ path: Path<Int>, _ what: String, _ range: ClosedRange<Int>, isLive: Bool = false
   ) -> Self {
     value(
@@ -78,14 +86,16 @@ package struct SettingKey<Settings>: Sendable {
       { SettingText.count($0).flatMap { range.contains($0) ? $0 : nil } }, { "\($0)" })
   }
 
-  package static func milliseconds(_ name: String, _ path: Path<Int>) -> Self {
+  /// Creates a key whose value is an age in milliseconds.
+  public static func milliseconds(_ name: String, _ path: Path<Int>) -> Self {
     value(
       name, path, "an age such as 10s or 5m",
       { SettingText.age($0).flatMap { $0 > 0 && $0 < 86_400 * 365 ? $0 * 1_000 : nil } },
       { SettingText.text(age: $0 / 1_000) })
   }
 
-  package static func text(
+  /// Creates a key whose value is a string, or nothing.
+  public static func text(
     _ name: String, _ path: Path<String?>, _ takes: String, isLive: Bool = false, standard: String = "",
     where isGood: @escaping @Sendable (String) -> Bool = { !$0.isEmpty },
     write: @escaping @Sendable (String) -> String = { $0 }
@@ -94,18 +104,20 @@ package struct SettingKey<Settings>: Sendable {
   }
 
   /// Creates a key whose value is a string that must not be empty.
-  package static func requiredText(
+  public static func requiredText(
     _ name: String, _ path: Path<String>, _ takes: String, where isGood: @escaping @Sendable (String) -> Bool,
     write: @escaping @Sendable (String) -> String = { $0 }
   ) -> Self {
     value(name, path, takes, { isGood($0) ? $0 : nil }, write)
   }
 
-  package static func path(_ name: String, _ path: Path<String?>, isLive: Bool = false) -> Self {
+  /// Creates a key whose value is an absolute path.
+  public static func path(_ name: String, _ path: Path<String?>, isLive: Bool = false) -> Self {
     text(name, path, "a path", isLive: isLive, where: SettingText.isPath)
   }
 
-  package static func flag(_ name: String, _ path: Path<Bool>, isLive: Bool = true) -> Self {
+  /// Creates a key whose value is true or false.
+  public static func flag(_ name: String, _ path: Path<Bool>, isLive: Bool = true) -> Self {
     value(name, path, "true or false", isLive: isLive, SettingText.flag, { "\($0)" })
   }
 
@@ -113,7 +125,7 @@ package struct SettingKey<Settings>: Sendable {
   ///
   /// In a settings file, the value is a YAML list. In an environment variable, the separator splits the value into
   /// items. If `separator` is nil, the whole value of the variable is the only item.
-  package static func list(
+  public static func list(
     _ name: String, _ path: Path<[String]>, _ takes: String, separator: Character?, isLive: Bool = true,
     where isGood: @escaping @Sendable ([String]) -> Bool
   ) -> Self {

@@ -4,7 +4,7 @@ import Yams
 /// A setting that is a list of parts, each with keys of its own.
 ///
 /// Only a settings file can contain such a list.
-package struct SettingList<Settings>: Sendable {
+public struct SettingList<Settings>: Sendable {
   var name: String
   /// The plural noun for the parts, such as `collectors`.
   var what: String
@@ -18,7 +18,7 @@ package struct SettingList<Settings>: Sendable {
   ///
   /// Error messages contain the text `takes` (`a list of rules, such as - exe: /usr/bin/shop`), and an `example` of a
   /// key with its value. `check` returns the problem of a part, and also receives the parts before it.
-  package init<Part: Equatable & Sendable>(
+  public init<Part: Equatable & Sendable>(
     _ name: String, of what: String, _ path: SettingKey<Settings>.Path<[Part]>, takes: String, example: String,
     empty: Part, keys: [SettingKey<Part>], isInline: Bool = false,
     check: @escaping @Sendable (Part, [Part]) -> String?

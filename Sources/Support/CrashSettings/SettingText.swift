@@ -1,7 +1,7 @@
 /// Parses and formats the values of settings.
 ///
 /// Values that no real machine reaches are invalid, to prevent overflows in later sums and products.
-package enum SettingText {
+public enum SettingText: Sendable {
   private static let longestAge_s = 1_000 * 365 * 86_400
   private static let mostBytes = 1 << 50
   private static let highestCount = 1_000_000
@@ -13,19 +13,22 @@ package enum SettingText {
   ]
 
   /// Parses an age, and returns its seconds.
-  package static func age(_ text: String) -> Int? {
+  public static func age(_ text: String) -> Int? {
     guard let (_, factor) = ages.first(where: { $0.0 == text.last }) else { return nil }
     return product(text.dropLast(), factor, upTo: longestAge_s)
   }
 
-  package static func bytes(_ text: String) -> Int? {
+  /// Parses a size, and returns its bytes.
+  public static func bytes(_ text: String) -> Int? {
     guard let (unit, factor) = sizes.first(where: { text.hasSuffix($0.0) }) else { return nil }
     return product(text.dropLast(unit.count), factor, upTo: mostBytes)
   }
 
-  package static func count(_ text: String) -> Int? { product(text[...], 1, upTo: highestCount) }
+  /// Parses a whole number that is not negative.
+  public static func count(_ text: String) -> Int? { product(text[...], 1, upTo: highestCount) }
 
-  package static func flag(_ text: String) -> Bool? {
+  /// Parses `true` or `false`, or their synonyms of YAML.
+  public static func flag(_ text: String) -> Bool? {
     switch text {
     case "true", "yes", "on": true
     case "false", "no", "off": false
@@ -43,7 +46,7 @@ package enum SettingText {
   }
 
   /// Returns whether the text is an absolute path.
-  @Sendable package static func isPath(_ text: String) -> Bool { text.hasPrefix("/") && !text.contains("\0") }
+  @Sendable public static func isPath(_ text: String) -> Bool { text.hasPrefix("/") && !text.contains("\0") }
 
   /// Splits a string at separators, and removes blanks at both ends of each part.
   static func parts(of text: String, between separator: Character) -> [String] {
@@ -55,16 +58,16 @@ package enum SettingText {
   /// Quotes a string for YAML.
   ///
   /// The string may contain any character.
-  package static func quoted(_ text: String) -> String { "'\(text.replacing("'", with: "''"))'" }
+  public static func quoted(_ text: String) -> String { "'\(text.replacing("'", with: "''"))'" }
 
   /// Formats an age in the largest unit that divides it.
-  package static func text(age seconds: Int) -> String {
+  public static func text(age seconds: Int) -> String {
     let unit = ages.dropLast().last { seconds >= $0.1 && seconds % $0.1 == 0 } ?? ages[0]
     return "\(seconds / unit.1)\(unit.0)"
   }
 
   /// Formats a size in the largest unit that divides it.
-  package static func text(bytes: Int) -> String {
+  public static func text(bytes: Int) -> String {
     let unit = sizes.prefix(4).last { bytes >= $0.1 && bytes % $0.1 == 0 }
     return unit.map { "\(bytes / $0.1)\($0.0)" } ?? "\(bytes)"
   }

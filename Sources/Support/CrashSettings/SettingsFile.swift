@@ -55,7 +55,7 @@ struct SettingsFile {
 
 extension SettingText {
   /// Returns the contents of a file as a string.
-  package static func contents(of path: String, limitBytes: Int) throws(SettingProblem) -> String {
+  public static func contents(of path: String, limitBytes: Int) throws(SettingProblem) -> String {
     let bytes: ArraySlice<UInt8>
     do { bytes = try Descriptor.contents(of: path, upTo: limitBytes + 1) } catch {
       throw SettingProblem("\(SystemError("read it", code: error.code))")
@@ -67,7 +67,7 @@ extension SettingText {
 
 extension SettingsTable {
   /// Reads a settings file.
-  package func read(file path: String, into settings: inout Settings) throws(SettingsError) {
+  public func read(file path: String, into settings: inout Settings) throws(SettingsError) {
     let text: String
     do throws(SettingProblem) { text = try SettingText.contents(of: path, limitBytes: SettingsFile.limitBytes) } catch {
       throw SettingsError(place: path, reason: error.reason)
@@ -76,7 +76,7 @@ extension SettingsTable {
   }
 
   /// Reads the text of a settings file.
-  package func read(yaml text: String, at path: String, into settings: inout Settings) throws(SettingsError) {
+  public func read(yaml text: String, at path: String, into settings: inout Settings) throws(SettingsError) {
     let file = SettingsFile(path: path, tellsValues: tellsValues)
     if let mapping = try file.mapping(of: text) { try read(mapping, under: "", file, into: &settings) }
   }

@@ -1,12 +1,12 @@
 import Glibc
 
 /// Finds the settings file of a program.
-package enum SettingsPlace {
+public enum SettingsPlace: Sendable {
   /// Returns the path of the given file, or of the service's settings file if no file is given.
   ///
   /// Returns nil if no file is given and the service's file does not exist. The service's file is in systemd's
   /// configuration directory (`CONFIGURATION_DIRECTORY`), or in `directory` if the variable is not set.
-  package static func file(
+  public static func file(
     _ name: String, named path: String?, _ environment: [String: String], else directory: String?
   ) -> String? {
     if let path, !path.isEmpty { return path }

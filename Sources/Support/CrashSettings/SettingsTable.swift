@@ -3,8 +3,9 @@ import CrashReport
 /// All keys of a program's settings, with functions that read files and the environment.
 ///
 /// An unknown key is an error, whose message suggests the most similar key.
-package struct SettingsTable<Settings>: Sendable {
-  package var keys: [SettingKey<Settings>]
+public struct SettingsTable<Settings>: Sendable {
+  /// The keys, in the order in which they are shown.
+  public var keys: [SettingKey<Settings>]
   var lists: [SettingList<Settings>]
   /// The prefix of environment variables.
   var prefix: String
@@ -15,7 +16,10 @@ package struct SettingsTable<Settings>: Sendable {
   /// The value must be false if users may enter a secret in place of another value.
   var tellsValues: Bool
 
-  package init(
+  /// Creates a table.
+  ///
+  /// `prefix` is the prefix of environment variables, and `otherVariables` are those with it that are not settings.
+  public init(
     _ keys: [SettingKey<Settings>], lists: [SettingList<Settings>] = [], variablesBegin prefix: String,
     but otherVariables: Set<String>, tellsValues: Bool = true
   ) {
@@ -29,7 +33,7 @@ package struct SettingsTable<Settings>: Sendable {
   }
 
   /// Reads the environment variables that are settings.
-  package func read(environment: [String: String], into settings: inout Settings) throws(SettingsError) {
+  public func read(environment: [String: String], into settings: inout Settings) throws(SettingsError) {
     for (variable, value) in environment.sorted(by: { $0.key < $1.key })
     where variable.hasPrefix(prefix) && !otherVariables.contains(variable) {
       if let list = lists.first(where: { self.variable($0.name) == variable }) { throw list.onlyInFiles(variable) }
@@ -42,7 +46,7 @@ package struct SettingsTable<Settings>: Sendable {
   }
 
   /// Sets one setting.
-  package func set(
+  public func set(
     _ name: String, _ value: SettingValue, at place: String, in settings: inout Settings
   ) throws(SettingsError) {
     if let list = lists.first(where: { $0.name == name }) { throw list.onlyInFiles(place) }
@@ -53,14 +57,14 @@ package struct SettingsTable<Settings>: Sendable {
   /// Formats all keys with their values, one per line, and the lists.
   ///
   /// The result is a valid settings file without secrets.
-  package func text(_ settings: Settings) -> String {
+  public func text(_ settings: Settings) -> String {
     let values = keys.compactMap { key in key.show.map { (key.name, $0(settings)) } }
     return values.map { $1.isEmpty ? "\($0):\n" : "\($0): \($1)\n" }.joined()
       + lists.map { $0.show(settings) }.joined()
   }
 
   /// Returns the names of the changed settings, separated by whether a reload applies them.
-  package func changes(from old: Settings, to new: Settings) -> (live: [String], needRestart: [String]) {
+  public func changes(from old: Settings, to new: Settings) -> (live: [String], needRestart: [String]) {
     let changed = keys.filter { $0.show?(old) != $0.show?(new) }
     return (
       lists.filter { !$0.isSame(old, new) }.map(\.name) + changed.filter(\.isLive).map(\.name),

@@ -11,13 +11,13 @@ import LinuxSystem
 struct CrashForward: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "crash-forward",
-    abstract: "Forward crash reports to the systemd journal, Sentry, OpenTelemetry and webhooks",
+    abstract: "Forward crash reports to the systemd journal, Sentry, OpenTelemetry, webhooks and a fleet",
     discussion: """
       Each sink receives every report at least once, and resumes after its last acknowledged report. Settings come \
       from a YAML or JSON file, by default $CONFIGURATION_DIRECTORY/crash-forward.yaml or \
       /etc/crashd/crash-forward.yaml, and from variables such as CRASH_FORWARD_SENTRY_ENVIRONMENT. Secrets come from \
-      separate files, or from CRASH_FORWARD_SENTRY_DSN, CRASH_FORWARD_OTLP_HEADERS, CRASH_FORWARD_WEBHOOK_URL and \
-      CRASH_FORWARD_WEBHOOK_HEADERS. Proxies come from the environment (https_proxy, no_proxy).
+      separate files, or from CRASH_FORWARD_SENTRY_DSN, CRASH_FORWARD_OTLP_HEADERS, CRASH_FORWARD_WEBHOOK_URL, \
+      CRASH_FORWARD_WEBHOOK_HEADERS and CRASH_FORWARD_FLEET_TOKEN. Proxies come from the environment (https_proxy, no_proxy).
 
       The service logs why it waits or drops a report, and systemctl status crash-forward shows the numbers of sent, \
       refused and lost reports. crashctl subscribers shows what each sink still has to send. A new sink starts with \
@@ -113,7 +113,7 @@ struct CrashForward: ParsableCommand {
     notifier.send("READY=1")
     if forwarder.isIdle {
       log(settings, environment)(
-        .notice, "nothing to do: set journal.enabled, sentry.dsn-file, otlp.endpoint or webhook.url-file")
+        .notice, "nothing to do: set journal.enabled, sentry.dsn-file, otlp.endpoint, webhook.url-file or fleet.url")
       return
     }
     try forwarder.run {

@@ -11,10 +11,11 @@ public import LinuxSystem
 public struct CrashForwarder: Sendable {
   private let runners: [SinkRunner]
   private let healthRunners: [HealthRunner]
+  private let fleet: FleetRunner?
   private let stop: StopSignal
 
   /// Whether no sink is enabled.
-  public var isIdle: Bool { runners.isEmpty && healthRunners.isEmpty }
+  public var isIdle: Bool { runners.isEmpty && healthRunners.isEmpty && fleet == nil }
 
   /// Creates the sinks of the settings.
   /// - Throws: `SettingsError` if a setting is invalid.
@@ -34,6 +35,12 @@ public struct CrashForwarder: Sendable {
     }
     healthRunners = try Self.healthSinks(settings, scrubber, stop: stop).map { sink, program in
       HealthRunner(sink, filter: program, around: around)
+    }
+    fleet = try Self.client(settings, stop: stop).map { client in
+      let common = settings.fleet
+      return FleetRunner(
+        client, subscriber: "\(settings.subscriber).\(FleetRunner.name)", filter: common.program,
+        perMinute: common.perMinute, scrubber: common.scrubs ? scrubber : nil, around: around)
     }
   }
 
@@ -114,6 +121,18 @@ public struct CrashForwarder: Sendable {
     return sinks
   }
 
+  private static func client(_ settings: ForwardSettings, stop: StopSignal) throws(SettingsError) -> FleetClient? {
+    guard let url = settings.fleetURL else { return nil }
+    guard let token = settings.fleetToken else {
+      throw SettingsError(place: "fleet.token", reason: "the fleet needs a token; 'crash-fleet token add' prints one")
+    }
+    let http = HTTPClient(caFile: settings.caFile, stop: stop)
+    guard let client = FleetClient(url: url, token: token.text, http: http) else {
+      throw SettingsError(place: "fleet.token", reason: "it is not a token as 'crash-fleet token add' prints it")
+    }
+    return client
+  }
+
   private static func headers(_ secret: Secret?, _ key: String) throws(SettingsError) -> [String] {
     let lines = (secret?.text ?? "").split(whereSeparator: \.isNewline).map(String.init)
     // Every header line must have a colon, because libcurl interprets other lines differently. For example, `Name;`
@@ -137,23 +156,31 @@ public struct CrashForwarder: Sendable {
   /// - Throws: `SystemError` if no thread can be created.
   public func run(untilStopped wait: () -> Void) throws(SystemError) {
     var ends: [StopSignal] = []
-    for runner in runners {
+    func start(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
       let end = try StopSignal()
       try Thread.start(named: "sink") {
-        var runner = runner
-        runner.run()
+        body()
         end.stop()
       }
       ends.append(end)
     }
-    for runner in healthRunners {
-      let end = try StopSignal()
-      try Thread.start(named: "health") {
+    for runner in runners {
+      try start {
         var runner = runner
         runner.run()
-        end.stop()
       }
-      ends.append(end)
+    }
+    for runner in healthRunners {
+      try start {
+        var runner = runner
+        runner.run()
+      }
+    }
+    if let fleet {
+      try start {
+        var runner = fleet
+        runner.run()
+      }
     }
     wait()
     stop.stop()

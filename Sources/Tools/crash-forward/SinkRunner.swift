@@ -92,7 +92,7 @@ public struct SinkRunner: Sendable {
   /// Returns true if a stop was requested.
   private mutating func follow() throws(ClientError) -> Bool {
     waitsForCrashd = true
-    let stream = try subscribe()
+    let stream = try around.subscribe(sink.name, subscriber, filter)
     // End the current wait only if the runner was waiting because crashd could not be reached. A wait after a failed
     // delivery continues, because the same event is sent again.
     if let why = unreached, around.board.counts(of: sink.name).failure == why { endWaiting() }
@@ -132,20 +132,6 @@ public struct SinkRunner: Sendable {
     try around.client.acknowledge(cursor, subscriber: subscriber)
     backoff.reset()
     endWaiting()
-  }
-
-  private func subscribe() throws(ClientError) -> EventStream {
-    do throws(ClientError) {
-      return try around.client.subscribe(subscriber: subscriber, name: filter).begun()
-    } catch {
-      guard case .refused(.cursorExpired(let lost, let isExact)) = error else { throw error }
-      around.board.change(sink.name) { $0.lost += lost }
-      around.log(
-        .error,
-        "\(sink.name): \(isExact ? "" : "about ")\(lost) reports were removed before they were sent; the remaining ones follow"
-      )
-      return try around.client.subscribe(subscriber: subscriber, name: filter, expired: true).begun()
-    }
   }
 
   /// Delivers an event.
@@ -194,28 +180,12 @@ public struct SinkRunner: Sendable {
     }
   }
 
-  private func endWaiting() {
-    let wasWaiting = around.board.counts(of: sink.name).failure != nil
-    around.board.change(sink.name) { $0.failure = nil }
-    if wasWaiting { around.log(.notice, "\(sink.name): recovered") }
-  }
+  private func endWaiting() { around.endWaiting(sink.name) }
+  private func refuse(_ id: String, _ why: String) { around.refuse(sink.name, id, why) }
+  private func beginWaiting(_ why: String) { around.beginWaiting(sink.name, why) }
 
-  private func refuse(_ id: String, _ why: String) {
-    around.board.change(sink.name) {
-      $0.refused += 1
-      $0.failure = nil
-    }
-    around.log(.error, "\(sink.name): dropped report \(id): \(why)")
-  }
-
-  /// Records why the sink waits, and logs each reason once.
-  private func beginWaiting(_ why: String) {
-    if around.board.counts(of: sink.name).failure == why { return }
-    around.board.change(sink.name) { $0.failure = why }
-    around.log(.warning, "\(sink.name): waiting: \(why)")
-  }
-
-  private static func text(_ error: ClientError) -> String {
+  /// Describes an error of crashd's client for the log.
+  static func text(_ error: ClientError) -> String {
     switch error {
     case .unreachable(let path, let code): "cannot reach crashd at '\(path)': \(SystemError.text(code))"
     case .timedOut: "crashd does not answer"

@@ -18,7 +18,7 @@ extension ForwardSettings {
   }
 
   // The keys are in several arrays, because type-checking a single array takes too long.
-  private static let keys = general + journalKeys + sentryKeys + otlpKeys + webhookKeys + privacyKeys
+  private static let keys = general + journalKeys + sentryKeys + otlpKeys + webhookKeys + fleetKeys + privacyKeys
 
   private static let general: [Key] = [
     .text("log-level", \.logLevel, "error, warning, notice or debug") {
@@ -68,6 +68,14 @@ extension ForwardSettings {
       template,
       .text("webhook.environment", \.webhookEnvironment, "a name"),
     ] + common("webhook", \.webhook.perMinute, \.webhook.program, \.webhook.scrubs)
+
+  private static let fleetKeys: [Key] =
+    [
+      .text(
+        "fleet.url", \.fleetURL, "a URL such as https://fleet.example.org:8320, without a path or password",
+        where: FleetClient.takes(url:)),
+      secret("fleet.token", \.fleetToken, "a token as 'crash-fleet token add' prints it"),
+    ] + common("fleet", \.fleet.perMinute, \.fleet.program, \.fleet.scrubs)
 
   private static let template = Key(
     name: "webhook.template-file", takes: "the path of a file",

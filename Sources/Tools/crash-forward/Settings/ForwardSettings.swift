@@ -83,6 +83,15 @@ public struct ForwardSettings: Sendable, Equatable {
   /// The environment, such as `production`.
   public var webhookEnvironment: String?
 
+  /// The address of the fleet's service.
+  public var fleetURL: String?
+  /// The token for the fleet, which is a secret.
+  public var fleetToken: Secret?
+  /// The common settings of the fleet's sink.
+  ///
+  /// The rate limits whole reports; crashes above it are counted.
+  public var fleet = Common(perMinute: 600)
+
   /// Creates settings in which no sink is enabled.
   public init() {}
 }

@@ -1,0 +1,23 @@
+// Decompresses untrusted gzip data within a limit.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum cs_inflate_result {
+  CS_INFLATE_GOOD,
+  /// The data is not gzip, is damaged, or is truncated.
+  CS_INFLATE_MALFORMED,
+  /// The decompressed data exceeds `limit_bytes`.
+  CS_INFLATE_TOO_LARGE,
+  CS_INFLATE_NO_MEMORY
+};
+
+/// Decompresses one gzip member into `output`, which has `limit_bytes` bytes.
+///
+/// Stores the number of decompressed bytes in `ret_bytes`. Data after the member is an error.
+enum cs_inflate_result cs_inflate(const uint8_t *input, size_t input_bytes, uint8_t *output, size_t limit_bytes,
+                                  size_t *ret_bytes);
+
+/// Compresses `input` as one gzip member, for tests and tools. Returns 0 if `output` is too small.
+size_t cs_deflate(const uint8_t *input, size_t input_bytes, uint8_t *output, size_t limit_bytes);

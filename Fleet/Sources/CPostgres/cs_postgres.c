@@ -1,0 +1,121 @@
+#include "cs_postgres.h"
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <time.h>
+
+PGconn *cs_pg_connect(const char *info) {
+  // A later keyword takes precedence over an earlier one. libpq parses the value of `dbname` as a connection string.
+  static const char *const keywords[] = {"target_session_attrs",
+                                         "connect_timeout",
+                                         "tcp_user_timeout",
+                                         "keepalives_idle",
+                                         "keepalives_interval",
+                                         "keepalives_count",
+                                         "application_name",
+                                         "options",
+                                         "dbname",
+                                         "client_encoding",
+                                         NULL};
+  const char *const values[] = {"read-write",
+                                "5",
+                                "15000",
+                                "10",
+                                "5",
+                                "3",
+                                "crash-fleet",
+                                "-c timezone=UTC -c statement_timeout=30s -c lock_timeout=10s "
+                                "-c idle_in_transaction_session_timeout=60s -c client_min_messages=warning",
+                                info,
+                                "UTF8",
+                                NULL};
+  return PQconnectdbParams(keywords, values, 1);
+}
+
+/// A canceled wait for standbys is only a warning, although the commit may be lost with the leader.
+static void notice(void *argument, const PGresult *result) {
+  struct cs_pg_notices *notices = argument;
+  const char *function = PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION);
+  if (function && strcmp(function, "SyncRepWaitForLSN") == 0) notices->is_unreplicated = true;
+}
+
+void cs_pg_watch(PGconn *connection, struct cs_pg_notices *notices) {
+  (void)PQsetNoticeReceiver(connection, notice, notices);
+}
+
+enum { MILLISECONDS = 1000, NANOSECONDS = 1000000 };
+
+static int64_t now_ms(void) {
+  struct timespec now = {0};
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * MILLISECONDS + now.tv_nsec / NANOSECONDS;
+}
+
+/// Waits until the next result can be taken without blocking.
+static enum cs_pg_outcome await(PGconn *connection, int64_t deadline_ms) {
+  while (PQisBusy(connection)) {
+    struct pollfd set = {.fd = PQsocket(connection), .events = POLLIN};
+    const int64_t left_ms = deadline_ms < 0 ? -1 : deadline_ms - now_ms();
+    if (deadline_ms >= 0 && left_ms <= 0) return CS_PG_TIMED_OUT;
+    // A wait ends early at a signal, and is then repeated.
+    if (poll(&set, 1, (int)left_ms) < 0 && errno != EINTR) return CS_PG_BROKEN;
+    if (set.revents != 0 && !PQconsumeInput(connection)) return CS_PG_BROKEN;
+  }
+  return CS_PG_ANSWERED;
+}
+
+/// Takes all results of a command, and returns the last one, or the first that is an error.
+static enum cs_pg_outcome take(PGconn *connection, int is_sent, int timeout_ms, PGresult **ret_result) {
+  const int64_t deadline_ms = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
+  enum cs_pg_outcome outcome = is_sent ? CS_PG_ANSWERED : CS_PG_BROKEN;
+  PGresult *kept = NULL;
+  bool has_failed = false;
+  while (outcome == CS_PG_ANSWERED && (outcome = await(connection, deadline_ms)) == CS_PG_ANSWERED) {
+    PGresult *next = PQgetResult(connection);
+    if (!next) break;
+    if (has_failed) {
+      PQclear(next);
+      continue;
+    }
+    PQclear(kept);
+    kept = next;
+    has_failed = PQresultStatus(next) == PGRES_FATAL_ERROR;
+  }
+  if (outcome != CS_PG_ANSWERED || !kept) {
+    PQclear(kept);
+    return outcome == CS_PG_ANSWERED ? CS_PG_BROKEN : outcome;
+  }
+  *ret_result = kept;
+  return CS_PG_ANSWERED;
+}
+
+enum cs_pg_outcome cs_pg_prepare(PGconn *connection, const char *name, const char *sql, int timeout_ms,
+                                 PGresult **ret_result) {
+  return take(connection, PQsendPrepare(connection, name, sql, 0, NULL), timeout_ms, ret_result);
+}
+
+enum cs_pg_outcome cs_pg_run(PGconn *connection, const char *name, const struct cs_pg_parameters *parameters,
+                             int timeout_ms, PGresult **ret_result) {
+  const char *values[CS_PG_PARAMETER_LIMIT];
+  int lengths[CS_PG_PARAMETER_LIMIT], formats[CS_PG_PARAMETER_LIMIT];
+  if (parameters->count > CS_PG_PARAMETER_LIMIT) return CS_PG_BROKEN;
+  int32_t start = 0;
+  for (size_t i = 0; i < parameters->count; i++) {
+    const int32_t end = parameters->ends[i];
+    // An empty value is not null, so its pointer must not be NULL either.
+    values[i] = end < 0 ? NULL : parameters->bytes ? (const char *)parameters->bytes + start : "";
+    lengths[i] = end < 0 ? 0 : end - start;
+    formats[i] = 1;
+    if (end >= 0) start = end;
+  }
+  const int is_sent = PQsendQueryPrepared(connection, name, (int)parameters->count, values, lengths, formats, 0);
+  return take(connection, is_sent, timeout_ms, ret_result);
+}
+
+enum cs_pg_outcome cs_pg_script(PGconn *connection, const char *sql, int timeout_ms, PGresult **ret_result) {
+  return take(connection, PQsendQuery(connection, sql), timeout_ms, ret_result);
+}
+
+void cs_pg_finish(PGconn *connection) {
+  PQfinish(connection);
+}

@@ -1,0 +1,43 @@
+import CInflate
+
+/// Decompresses bodies within limits.
+struct BodyDecoder: Sendable {
+  /// The maximum number of decompressed bytes.
+  var limitBytes: Int
+  /// The maximum number of decompressed bytes for each compressed byte.
+  ///
+  /// Reports compress to about a tenth. Deflate reaches 1,032, which only bombs do.
+  private static let ratio = 64
+  /// What a small body may have anyway.
+  private static let least = 64 << 10
+
+  func decode(_ body: [UInt8], encoding: String?) throws(Refusal) -> [UInt8] {
+    switch encoding?.lowercased() {
+    case nil, "", "identity": return body
+    case "gzip", "x-gzip": return try inflate(body)
+    default: throw Refusal(.unknownEncoding, "Content-Encoding must be gzip or identity")
+    }
+  }
+
+  private func inflate(_ body: [UInt8]) throws(Refusal) -> [UInt8] {
+    let limit = min(limitBytes, max(Self.least, body.count.multipliedReportingOverflow(by: Self.ratio).partialValue))
+    var result = CS_INFLATE_MALFORMED
+    // Invariant: zlib reads `input.count` bytes, writes at most `limit`, and `count` says how many.
+    let output = unsafe [UInt8](unsafeUninitializedCapacity: limit) { output, count in
+      unsafe body.withUnsafeBufferPointer { input in
+        unsafe result = cs_inflate(input.baseAddress, input.count, output.baseAddress, limit, &count)
+      }
+      if result != CS_INFLATE_GOOD { count = 0 }
+    }
+    switch result {
+    case CS_INFLATE_GOOD: return output
+    case CS_INFLATE_TOO_LARGE:
+      throw Refusal(
+        .bodyTooLarge,
+        "the decompressed body may have \(limitBytes >> 20) MiB, and \(Self.ratio) bytes for each compressed byte;"
+          + " send smaller batches")
+    case CS_INFLATE_NO_MEMORY: throw Refusal(.busy, "the service has no memory now; send the batch again later")
+    default: throw Refusal(.notGzip, "the body is not gzip, or is damaged")
+    }
+  }
+}

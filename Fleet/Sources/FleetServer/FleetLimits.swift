@@ -1,0 +1,28 @@
+public import FleetStore
+
+/// What one client or tenant may use.
+public struct FleetLimits: Sendable, Equatable {
+  /// The maximum size of a body as it is sent.
+  public var bodyBytes = 4 << 20
+  /// The maximum size of a decompressed body.
+  public var decompressedBytes = 16 << 20
+  /// The limits of items.
+  public var items = IngestParser.Limits()
+  /// The time within which a client must send a whole request, in seconds.
+  public var request_s = 30
+  /// The time for which a connection may be idle between requests, in seconds.
+  public var idle_s = 75
+  /// The maximum number of connections.
+  public var connections = 2_048
+  /// The maximum number of requests that are being read or stored at once.
+  public var requests = 96
+  /// The maximum number of these requests that one tenant has.
+  public var requestsOfTenant = 64
+  /// The maximum number of bodies that are decompressed and parsed at once, which bounds the memory.
+  public var parsing = 4
+  /// The maximum number of unknown tokens a second; the database looks each one up.
+  public var unknownTokens = 20
+
+  /// Creates the default limits.
+  public init() {}
+}

@@ -1,0 +1,45 @@
+import FleetStore
+
+/// The answer to a batch: what became of each item, after the commit.
+struct FleetReply {
+  /// The maximum number of refused items that the answer names, because clients read only its beginning.
+  private static let namedRefusals = 16
+
+  /// The number of items by outcome, where `refused` stands for all codes.
+  private(set) var counts: [String: Int] = [:]
+  /// One JSON object.
+  private(set) var json: String
+
+  init(_ items: [Result<IngestItem, IngestProblem>], _ outcomes: [IngestOutcome]) {
+    var (entries, next): ([String], Int) = ([], 0)
+    for (at, item) in items.enumerated() {
+      switch item {
+      case .success:
+        counts[outcomes[next].rawValue, default: 0] += 1
+        next += 1
+      case .failure(let problem):
+        counts["refused", default: 0] += 1
+        if entries.count == Self.namedRefusals { continue }
+        entries.append(
+          "{\"item\":\(at),\"code\":\"\(problem.code.rawValue)\",\"message\":\(Self.quoted(problem.description))}")
+      }
+    }
+    let numbers = counts.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",")
+    json = "{\"committed\":true,\"items\":{\(numbers)},\"refused\":[\(entries.joined(separator: ","))]}\n"
+  }
+
+  /// Quotes a string for JSON.
+  static func quoted(_ text: String) -> String {
+    var quoted = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"", "\\": quoted += "\\\(scalar)"
+      case "\u{0}"..<" ":
+        let digits = String(scalar.value, radix: 16)
+        quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: quoted.unicodeScalars.append(scalar)
+      }
+    }
+    return quoted + "\""
+  }
+}

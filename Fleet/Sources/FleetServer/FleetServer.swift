@@ -1,0 +1,72 @@
+public import FleetStore
+import Hummingbird
+import HummingbirdCore
+import HummingbirdTLS
+public import Logging
+import NIOSSL
+
+/// The HTTP server of a fleet.
+public struct FleetServer: Sendable {
+  /// Where the server listens.
+  public struct Listener: Sendable, Equatable {
+    /// The address.
+    public var host: String
+    /// The port; 0 lets the kernel choose.
+    public var port: Int
+    /// The files of the certificate chain and its key in PEM; nil serves without TLS.
+    public var certificate: (chain: String, key: String)?
+
+    /// Creates a listener without TLS.
+    public init(host: String, port: Int) { (self.host, self.port) = (host, port) }
+
+    /// Compares all properties.
+    public static func == (left: Self, right: Self) -> Bool {
+      (left.host, left.port) == (right.host, right.port) && left.certificate?.chain == right.certificate?.chain
+        && left.certificate?.key == right.certificate?.key
+    }
+  }
+
+  private let (store, listener, limits, log): (FleetStore, Listener, FleetLimits, Logger)
+
+  /// Creates a server.
+  public init(_ store: FleetStore, on listener: Listener, limits: FleetLimits = FleetLimits(), log: Logger) {
+    (self.store, self.listener, self.limits, self.log) = (store, listener, limits, log)
+  }
+
+  /// Serves until SIGTERM, SIGINT or the cancellation of the task.
+  ///
+  /// - Throws: The reason why the server cannot listen, or cannot read its certificate.
+  public func run(onListening: @escaping @Sendable (_ port: Int) async -> Void) async throws {
+    let service = FleetService(store, limits, log: log)
+    let application = Application(
+      router: service.router(), server: try transport(),
+      configuration: .init(
+        address: .hostname(listener.host, port: listener.port), serverName: nil,
+        availableConnectionsDelegate: MaximumAvailableConnections(limits.connections)),
+      services: [MaintenanceService(store: store, log: log)],
+      onServerRunning: { await onListening($0.localAddress?.port ?? 0) }, logger: quiet)
+    try await application.runService()
+  }
+
+  /// The log of the frameworks, of which only problems matter.
+  private var quiet: Logger {
+    var logger = log
+    logger.logLevel = max(log.logLevel, .warning)
+    return logger
+  }
+
+  private func transport() throws -> HTTPServerBuilder {
+    let (request_s, idle_s) = (limits.request_s, limits.idle_s)
+    let http = HTTPServerBuilder.http1(
+      configuration: .init(
+        additionalChannelHandlers: [DeadlineHandler(request_s: request_s, idle_s: idle_s)],
+        httpDecoderConfiguration: .init(maxHeaderFieldSize: 8_192, maxHeaderListSize: 16_384, maxHeaderFieldCount: 64)))
+    guard let certificate = listener.certificate else { return http }
+    let chain = try NIOSSLCertificate.fromPEMFile(certificate.chain).map { NIOSSLCertificateSource.certificate($0) }
+    let key = try NIOSSLPrivateKey(file: certificate.key, format: .pem)
+    var configuration = TLSConfiguration.makeServerConfiguration(
+      certificateChain: chain, privateKey: .privateKey(key))
+    configuration.minimumTLSVersion = .tlsv12
+    return try .tls(http, tlsConfiguration: configuration)
+  }
+}

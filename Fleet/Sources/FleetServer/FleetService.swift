@@ -1,0 +1,151 @@
+import FleetStore
+import Glibc
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+
+/// Answers the requests of hosts.
+///
+/// It has no state that a restart loses. Several services may serve one database.
+struct FleetService: Sendable {
+  let store: FleetStore
+  let limits: FleetLimits
+  let metrics = FleetMetrics()
+  private let (tokens, gate, parsing): (TokenCache, RequestGate, Semaphore)
+  private let log: Logger
+
+  init(_ store: FleetStore, _ limits: FleetLimits, log: Logger) {
+    (self.store, self.limits, self.log) = (store, limits, log)
+    tokens = TokenCache(store, unknownLimit: limits.unknownTokens)
+    (gate, parsing) = (RequestGate(limits), Semaphore(limits.parsing))
+  }
+
+  /// The routes.
+  func router() -> Router<FleetContext> {
+    let router = Router(context: FleetContext.self)
+    router.post("/v1/reports") { request, context in
+      await answer(context) { () throws(Refusal) in try await ingest(request) }
+    }
+    // POST, because the forwarder on hosts sends nothing else.
+    router.post("/v1/position") { request, context in
+      await answer(context) { () throws(Refusal) in try await position(request) }
+    }
+    router.get("/healthz") { _, context in
+      await answer(context) { () throws(Refusal) in
+        do throws(FleetError) { try await store.checkSchema() } catch { throw refusal(error) }
+        return Self.response(.ok, "{\"status\":\"ok\"}\n")
+      }
+    }
+    router.get("/metrics") { _, _ in
+      Response(
+        status: .ok, headers: [.contentType: "text/plain; version=0.0.4"],
+        body: .init(byteBuffer: ByteBuffer(string: metrics.text(calls: store.calls))))
+    }
+    return router
+  }
+
+  private func answer(
+    _ context: FleetContext, _ body: () async throws(Refusal) -> Response
+  ) async -> Response {
+    do throws(Refusal) { return try await body() } catch {
+      metrics.add(request: error.code.rawValue)
+      log.debug("refused a request", metadata: ["code": "\(error.code.rawValue)", "reason": "\(error.text)"])
+      var response = Self.response(
+        error.code.status, "{\"code\":\"\(error.code.rawValue)\",\"message\":\(FleetReply.quoted(error.text))}\n")
+      if let delay = error.code.retryAfter_s { response.headers[.retryAfter] = "\(delay)" }
+      if error.code == .unauthorized { response.headers[.wwwAuthenticate] = "Bearer" }
+      if error.code.endsConnection {
+        response.headers[.connection] = "close"
+        // Hummingbird discards the rest of the body until the connection closes. The client gets a moment to read the
+        // answer, because unread data would reset the connection.
+        let channel = context.channel
+        channel.eventLoop.scheduleTask(in: .seconds(1)) { channel.close(promise: nil) }
+      }
+      return response
+    }
+  }
+
+  static func response(_ status: HTTPResponse.Status, _ json: String) -> Response {
+    Response(
+      status: status, headers: [.contentType: "application/json"],
+      body: .init(byteBuffer: ByteBuffer(string: json)))
+  }
+
+  private func ingest(_ request: Request) async throws(Refusal) -> Response {
+    let tenant = try await tokens.tenant(request.headers[.authorization])
+    try gate.enter(tenant)
+    defer { gate.leave(tenant) }
+    let body = try await collect(request)
+    let start = ContinuousClock.now
+    let encoding = request.headers[.contentEncoding]
+    let (decoder, parser) = (BodyDecoder(limitBytes: limits.decompressedBytes), IngestParser(limits.items))
+    let parsed = try await parsing.run { () throws(Refusal) in
+      let plain = try decoder.decode(body, encoding: encoding)
+      do throws(IngestProblem) { return try parser.parse(plain) } catch {
+        throw Refusal(.malformed, "\(error.code.rawValue): \(error)")
+      }
+    }
+    var good: [IngestItem] = []
+    for case .success(let item) in parsed { good.append(item) }
+    let outcomes: [IngestOutcome]
+    do throws(FleetError) {
+      outcomes = try await store.ingest(good, tenant: tenant, now_us: Self.now_us())
+    } catch {
+      if !error.isTemporary { log.error("cannot store a batch: \(error)") }
+      throw refusal(error)
+    }
+    let reply = FleetReply(parsed, outcomes)
+    for (outcome, count) in reply.counts { metrics.add(items: count, outcome: outcome) }
+    metrics.add(ingest: ContinuousClock.now - start)
+    metrics.add(request: "stored")
+    return Self.response(.ok, reply.json)
+  }
+
+  private func position(_ request: Request) async throws(Refusal) -> Response {
+    let tenant = try await tokens.tenant(request.headers[.authorization])
+    let parameters = request.uri.queryParameters
+    guard let text = parameters["machine"], let machine = FleetStore.machine(String(text)),
+      let stream = parameters["stream"], stream.utf8.count <= 256
+    else {
+      throw Refusal(.missingParameter, "give machine=32 hexadecimal digits and stream=a name")
+    }
+    let name = String(stream).replacing("\0", with: "")
+    do throws(FleetError) {
+      let cursor = try await store.position(tenant: tenant, machine: machine, stream: name)
+      return Self.response(.ok, "{\"cursor\":\(cursor.map(FleetReply.quoted) ?? "null")}\n")
+    } catch { throw refusal(error) }
+  }
+
+  private func refusal(_ error: FleetError) -> Refusal {
+    if case .busy = error { return Refusal(.busy, "\(error); send the batch again later") }
+    return error.isTemporary
+      ? Refusal(.database, "\(error); send the batch again later")
+      // The message of a statement that the database refuses is for the operator's log.
+      : Refusal(.internalError, "the service cannot store this batch; its log has the reason")
+  }
+
+  private func collect(_ request: Request) async throws(Refusal) -> [UInt8] {
+    let tooLarge = Refusal(.bodyTooLarge, "a body may have at most \(limits.bodyBytes >> 10) KiB; send smaller batches")
+    if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limits.bodyBytes { throw tooLarge }
+    var body: [UInt8] = []
+    do {
+      for try await part in request.body {
+        if body.count + part.readableBytes > limits.bodyBytes { throw tooLarge }
+        body += part.readableBytesView
+      }
+    } catch let refusal as Refusal {
+      throw refusal
+    } catch {
+      throw Refusal(.tooSlow, "the request did not arrive whole within \(limits.request_s) s")
+    }
+    return body
+  }
+
+  private static func now_us() -> Int64 {
+    var time = timespec()
+    // Invariant: the kernel fills in the structure during the call. CLOCK_REALTIME always exists.
+    unsafe clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
+  }
+}

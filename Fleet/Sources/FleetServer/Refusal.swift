@@ -1,0 +1,57 @@
+import HTTPTypes
+
+/// A request that the service refuses: a stable code, and one sentence that says what to do.
+struct Refusal: Error, Sendable, Equatable {
+  /// The codes of whole requests, which clients may compare.
+  ///
+  /// Items have the codes of `IngestProblem`.
+  enum Code: String, Sendable, CaseIterable {
+    case unauthorized
+    case unknownTokens = "too-many-unknown-tokens"
+    case bodyTooLarge = "body-too-large"
+    case unknownEncoding = "unknown-encoding"
+    case notGzip = "not-gzip"
+    case tooSlow = "too-slow"
+    case malformed = "malformed-body"
+    case tooManyRequests = "too-many-requests"
+    case busy
+    case database
+    case missingParameter = "missing-parameter"
+    case internalError = "internal-error"
+
+    var status: HTTPResponse.Status {
+      switch self {
+      case .unauthorized: .unauthorized
+      case .unknownTokens, .tooManyRequests: .tooManyRequests
+      case .bodyTooLarge: .contentTooLarge
+      case .unknownEncoding: .unsupportedMediaType
+      case .notGzip, .malformed, .missingParameter: .badRequest
+      case .tooSlow: .requestTimeout
+      case .busy, .database: .serviceUnavailable
+      case .internalError: .internalServerError
+      }
+    }
+
+    /// The delay that the client is asked for, in seconds.
+    var retryAfter_s: Int? {
+      switch self {
+      case .unknownTokens, .tooManyRequests, .busy: 1
+      case .database: 2
+      default: nil
+      }
+    }
+
+    /// Whether the connection ends, because the client may still be sending a body.
+    var endsConnection: Bool {
+      switch self {
+      case .unauthorized, .unknownTokens, .bodyTooLarge, .tooSlow, .tooManyRequests, .busy: true
+      default: false
+      }
+    }
+  }
+
+  var code: Code
+  var text: String
+
+  init(_ code: Code, _ text: String) { (self.code, self.text) = (code, text) }
+}

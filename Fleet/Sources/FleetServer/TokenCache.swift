@@ -1,0 +1,75 @@
+import FleetStore
+import Synchronization
+
+/// Finds the tenants of tokens, and spares the database most look-ups.
+///
+/// A revoked token is valid for at most `lifetime` more.
+final class TokenCache: Sendable {
+  private struct Entry {
+    var token: FleetToken
+    var tenant: Int32
+    var until: ContinuousClock.Instant
+  }
+  private struct State {
+    var entries: [Int32: Entry] = [:]
+    /// The unknown tokens of the current second.
+    private var second: ContinuousClock.Instant = .now
+    var unknown = 0
+
+    mutating func failures(at now: ContinuousClock.Instant) -> Int {
+      if second.duration(to: now) >= .seconds(1) { (second, unknown) = (now, 0) }
+      return unknown
+    }
+  }
+
+  private static let lifetime = Duration.seconds(30)
+  private static let limit = 10_000
+
+  private let store: FleetStore
+  private let unknownLimit: Int
+  private let lookups = Semaphore(2)
+  private let state = Mutex(State())
+
+  init(_ store: FleetStore, unknownLimit: Int) { (self.store, self.unknownLimit) = (store, unknownLimit) }
+
+  func tenant(_ authorization: String?) async throws(Refusal) -> Int32 {
+    let mark = "bearer "
+    guard let authorization, authorization.lowercased().hasPrefix(mark),
+      let token = FleetToken(authorization.dropFirst(mark.utf8.count))
+    else {
+      throw Refusal(.unauthorized, "send 'Authorization: Bearer TOKEN' with a token of 'crash-fleet token add'")
+    }
+    if let tenant = cached(token) { return tenant }
+    // Few look-ups run at once, and the others wait here. A flood of wrong tokens thus cannot fill the database's queue.
+    return try await lookups.run { () throws(Refusal) in
+      if let tenant = cached(token) { return tenant }
+      return try await lookUp(token)
+    }
+  }
+
+  private func cached(_ token: FleetToken) -> Int32? {
+    guard let entry = state.withLock({ $0.entries[token.id] }), entry.until > .now, entry.token.matches(token) else {
+      return nil
+    }
+    return entry.tenant
+  }
+
+  private func lookUp(_ token: FleetToken) async throws(Refusal) -> Int32 {
+    guard state.withLock({ $0.failures(at: .now) < unknownLimit }) else {
+      throw Refusal(.unknownTokens, "too many requests have unknown tokens; send the batch again later")
+    }
+    let tenant: Int32?
+    do throws(FleetError) { tenant = try await store.tenant(of: token) } catch {
+      throw Refusal(.database, "\(error)")
+    }
+    return try state.withLock { state throws(Refusal) in
+      guard let tenant else {
+        state.unknown += 1
+        throw Refusal(.unauthorized, "the token is unknown or revoked; ask for one of 'crash-fleet token add'")
+      }
+      if state.entries.count >= Self.limit { state.entries.removeAll() }
+      state.entries[token.id] = Entry(token: token, tenant: tenant, until: .now + Self.lifetime)
+      return tenant
+    }
+  }
+}

@@ -1,0 +1,67 @@
+/// The reason why the database did not do something.
+public enum FleetError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// No server of the connection string accepts connections, or the connection broke.
+  ///
+  /// If a transaction was committing, its outcome is unknown. The caller repeats it, because ingest is idempotent.
+  case unreachable(String)
+  /// Too many calls wait for a connection already.
+  case busy(limit: Int)
+  /// The transaction conflicted with another one, or the server is a standby by now; a repetition may succeed.
+  case conflict(state: String, String)
+  /// The server has no room: the disk is full, or too many connections are open.
+  case full(state: String, String)
+  /// A commit is not confirmed by a standby, because an operator canceled the wait.
+  case unreplicated
+  /// The database has no schema, or one of another version.
+  case schema(String)
+  /// The server refused a statement.
+  case refused(state: String, String)
+
+  /// Whether the same call may succeed later.
+  public var isTemporary: Bool {
+    switch self {
+    case .unreachable, .busy, .conflict, .full, .unreplicated: true
+    case .schema, .refused: false
+    }
+  }
+
+  /// Whether the connection cannot be used any more.
+  var endsConnection: Bool {
+    switch self {
+    case .unreachable, .unreplicated: true
+    // A standby that was the leader refuses all further writes.
+    case .conflict(let state, _): state == Self.readOnly
+    case .busy, .full, .schema, .refused: false
+    }
+  }
+
+  private static let readOnly = "25006"
+
+  /// One sentence for logs and messages.
+  public var description: String {
+    switch self {
+    case .unreachable(let text): "cannot reach the database: \(text)"
+    case .busy(let limit): "\(limit) calls wait for the database already"
+    case .conflict(let state, let text): "the transaction must be repeated (SQLSTATE \(state)): \(text)"
+    case .full(let state, let text): "the database has no room (SQLSTATE \(state)): \(text)"
+    case .unreplicated: "no standby has confirmed the commit"
+    case .schema(let text): text
+    case .refused(let state, let text): "the database refuses a statement (SQLSTATE \(state)): \(text)"
+    }
+  }
+
+  /// Maps the SQLSTATE of a failed statement; an empty state means that the connection broke.
+  init(state: String, _ message: String) {
+    switch state {
+    // Connection failures, and a server that stops or starts.
+    case "", "57P01", "57P02", "57P03", "57P05": self = .unreachable(message)
+    case let state where state.hasPrefix("08"): self = .unreachable(message)
+    // A serialization failure, a deadlock, a lock or statement timeout, and a read-only server.
+    case "40001", "40P01", "55P03", "57014", Self.readOnly: self = .conflict(state: state, message)
+    case let state where state.hasPrefix("53"): self = .full(state: state, message)
+    // A missing table or function.
+    case "42P01", "42883": self = .schema("\(message); run crash-fleet migrate")
+    default: self = .refused(state: state, message)
+    }
+  }
+}

@@ -1,0 +1,122 @@
+internal import NIOPosix
+internal import Synchronization
+
+/// The database of a fleet.
+///
+/// Calls wait in a bounded queue for one of a few connections. Each connection belongs to one thread during a call,
+/// because libpq blocks.
+public final class FleetStore: Sendable {
+  /// How the store reaches the database.
+  public struct Configuration: Sendable, Equatable {
+    /// A connection string of libpq.
+    ///
+    /// With several hosts, libpq chooses the one that accepts writes.
+    public var connection: String
+    /// The maximum number of connections.
+    public var connections = 8
+    /// The maximum number of calls that wait for a connection; further calls fail at once.
+    public var waiting = 256
+    /// The number of days for which reports are kept.
+    public var reportDays: Int32 = 30
+    /// The number of months for which counters are kept.
+    public var counterMonths: Int32 = 13
+
+    /// Creates a configuration with default limits.
+    public init(connection: String) { self.connection = connection }
+  }
+
+  /// The configuration.
+  public let configuration: Configuration
+
+  private struct State {
+    var idle: [Connection] = []
+    var calls = 0
+  }
+
+  private let threads: NIOThreadPool
+  private let state = Mutex(State())
+  let dimensions = Mutex(Dimensions())
+
+  /// Creates a store; the first call connects.
+  public init(_ configuration: Configuration) {
+    var configuration = configuration
+    // A report that is stored may move to another group, and its counter must exist then.
+    configuration.counterMonths = max(configuration.counterMonths, configuration.reportDays / 28 + 1)
+    self.configuration = configuration
+    threads = NIOThreadPool(numberOfThreads: configuration.connections)
+    threads.start()
+  }
+
+  /// Ends the connections, and the threads.
+  public func close() async {
+    // The only error is that the threads have ended already.
+    try? await threads.shutdownGracefully()
+    state.withLock { $0.idle.removeAll() }
+  }
+
+  /// The number of calls that wait or run now.
+  public var calls: Int { state.withLock { $0.calls } }
+
+  /// Runs `body` with a connection on a thread of its own.
+  func run<Value: Sendable>(
+    _ body: @escaping @Sendable (Connection) throws(FleetError) -> Value
+  ) async throws(FleetError) -> Value {
+    let limit = configuration.connections + configuration.waiting
+    let isBusy = state.withLock { state in
+      if state.calls >= limit { return true }
+      state.calls += 1
+      return false
+    }
+    if isBusy { throw .busy(limit: limit) }
+    defer { state.withLock { $0.calls -= 1 } }
+    let result: Result<Value, FleetError>
+    do {
+      result = try await threads.runIfActive { [self] in
+        do throws(FleetError) { return .success(try perform(body)) } catch { return .failure(error) }
+      }
+    } catch {
+      throw .unreachable("the store is closed")
+    }
+    return try result.get()
+  }
+
+  /// Repeats a call whose failures are temporary, with a short delay.
+  ///
+  /// Precondition: the call is idempotent, because the outcome of a failed commit is unknown.
+  func retrying<Value: Sendable>(
+    _ body: @escaping @Sendable (Connection) throws(FleetError) -> Value
+  ) async throws(FleetError) -> Value {
+    for attempt in 1..<Self.attempts {
+      do throws(FleetError) { return try await run(body) } catch {
+        if !error.isTemporary { throw error }
+        if case .busy = error { throw error }
+        // A canceled task does not wait, and its next attempt is its last.
+        try? await Task.sleep(for: .milliseconds(50 << attempt))
+      }
+    }
+    return try await run(body)
+  }
+
+  private static let attempts = 3
+
+  private func perform<Value>(
+    _ body: (Connection) throws(FleetError) -> Value
+  ) throws(FleetError) -> Value {
+    let idle = state.withLock { $0.idle.popLast() }
+    let connection: Connection
+    if let idle { connection = idle } else { connection = try Connection(configuration.connection) }
+    do throws(FleetError) {
+      let value = try body(connection)
+      state.withLock { $0.idle.append(connection) }
+      return value
+    } catch {
+      if error.endsConnection {
+        // Other idle connections lead to the same server.
+        state.withLock { $0.idle.removeAll() }
+      } else {
+        state.withLock { $0.idle.append(connection) }
+      }
+      throw error
+    }
+  }
+}

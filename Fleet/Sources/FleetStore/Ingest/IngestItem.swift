@@ -1,0 +1,146 @@
+/// One item of a batch that a host sent.
+public enum IngestItem: Sendable, Equatable {
+  /// A whole report.
+  case report(IncomingReport)
+  /// The number of crashes of a group that the host did not send in full.
+  case count(IncomingCount)
+  /// How far the host is in its own store.
+  case position(IncomingPosition)
+}
+
+/// The machine that an item comes from.
+public struct IncomingHost: Sendable, Hashable {
+  /// The derived machine id.
+  public var machine: UInt128
+  /// The host name.
+  public var name: String
+
+  /// Creates a host from its parts.
+  public init(machine: UInt128, name: String) { (self.machine, self.name) = (machine, name) }
+}
+
+/// A program, and one of its builds.
+public struct IncomingBuild: Sendable, Hashable {
+  /// The name of the program.
+  public var program: String
+  /// The build id; empty if the program has none.
+  public var build: String
+
+  /// Creates a build from its parts.
+  public init(program: String, build: String) { (self.program, self.build) = (program, build) }
+}
+
+/// A group, as crashd computed it.
+public struct IncomingGroup: Sendable, Hashable {
+  /// The key of the group.
+  public var key: String
+  /// The version of the rules that keys are made by.
+  public var version: Int32
+  /// The readable title.
+  public var title: String
+  /// The coarse key, for similar issues.
+  public var coarse: String?
+  /// The cause of the diagnosis.
+  public var cause: String
+  /// The name of the signal.
+  public var signal: String
+
+  /// Creates a group from its parts.
+  public init(key: String, version: Int32, title: String, coarse: String?, cause: String, signal: String) {
+    (self.key, self.version, self.title, self.coarse) = (key, version, title, coarse)
+    (self.cause, self.signal) = (cause, signal)
+  }
+}
+
+/// A whole report, and the fields that the database can search.
+public struct IncomingReport: Sendable, Equatable {
+  /// The id of the report.
+  public var id: UInt128
+  /// A number that increases with each version of the report.
+  public var revision: Int64
+  /// The time of the crash by the host's clock, in microseconds since 1970.
+  public var time_us: Int64
+  /// The machine.
+  public var host: IncomingHost
+  /// The program.
+  public var build: IncomingBuild
+  /// The group.
+  public var group: IncomingGroup
+  /// The systemd unit.
+  public var unit: String?
+  /// The release.
+  public var release: String?
+  /// The environment.
+  public var environment: String?
+  /// The operation of the request that crashed.
+  public var route: String?
+  /// The JSON of the report.
+  public var body: ArraySlice<UInt8>
+
+  /// Creates a report without optional fields.
+  public init(
+    id: UInt128, revision: Int64, time_us: Int64, host: IncomingHost, build: IncomingBuild, group: IncomingGroup,
+    body: ArraySlice<UInt8>
+  ) {
+    (self.id, self.revision, self.time_us, self.host) = (id, revision, time_us, host)
+    (self.build, self.group, self.body) = (build, group, body)
+  }
+}
+
+/// A counter of one run of a forwarder: the crashes of one hour that were not sent in full.
+public struct IncomingCount: Sendable, Equatable {
+  /// The machine.
+  public var host: IncomingHost
+  /// The program.
+  public var build: IncomingBuild
+  /// The group.
+  public var group: IncomingGroup
+  /// The hour of the crashes by the host's clock, in hours since 1970.
+  public var hour: Int64
+  /// A random number above 0 that identifies the run of the forwarder.
+  public var run: Int64
+  /// The number of crashes in this hour that this run counted so far.
+  public var crashes: Int64
+
+  /// Creates a counter from its parts.
+  public init(
+    host: IncomingHost, build: IncomingBuild, group: IncomingGroup, hour: Int64, run: Int64, crashes: Int64
+  ) {
+    (self.host, self.build, self.group, self.hour) = (host, build, group, hour)
+    (self.run, self.crashes) = (run, crashes)
+  }
+}
+
+/// The position up to which a host has sent everything.
+///
+/// It is stored in the transaction of its batch. A forwarder that starts again continues there, so it counts no crash
+/// twice.
+public struct IncomingPosition: Sendable, Equatable {
+  /// The machine.
+  public var host: IncomingHost
+  /// The name of the stream: crashd's store and the subscriber.
+  public var stream: String
+  /// The cursor, which only the host understands.
+  public var position: String
+  /// The time of the host's clock when it sent the batch, in microseconds since 1970.
+  public var time_us: Int64?
+
+  /// Creates a position from its parts.
+  public init(host: IncomingHost, stream: String, position: String) {
+    (self.host, self.stream, self.position) = (host, stream, position)
+  }
+}
+
+/// What became of an item after the commit.
+public enum IngestOutcome: String, Sendable {
+  /// The report is new.
+  case stored
+  /// The report replaced an earlier revision.
+  case updated
+  /// The same or a later revision is stored already.
+  case duplicate
+  /// The counter or the position is stored.
+  case counted
+  /// The crash is older than the retention.
+  case expired
+}

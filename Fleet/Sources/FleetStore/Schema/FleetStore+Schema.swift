@@ -1,0 +1,96 @@
+// Creates and updates the schema while the service stores reports.
+extension FleetStore {
+  /// The lock that only one migration or maintenance holds at a time: "crash-fleet" as a number.
+  private static let lock: Int64 = 0x6372_6173_6866_6c74
+
+  /// Applies the missing steps, creates the partitions that are needed, and returns the names of the applied steps.
+  ///
+  /// Each step has its own transaction. A step waits at most two seconds for a lock, and then starts again later, so
+  /// that the reports that queue behind its lock do not wait longer.
+  public func migrate() async throws(FleetError) -> [String] { try await migrate(Migration.all) }
+
+  func migrate(_ migrations: [Migration]) async throws(FleetError) -> [String] {
+    var applied: [String] = []
+    for migration in migrations {
+      var attempt = 1
+      while true {
+        do throws(FleetError) {
+          if try await apply(migration) { applied.append(migration.name) }
+          break
+        } catch {
+          guard case .conflict = error, attempt < Self.migrationAttempts else { throw error }
+          try? await Task.sleep(for: .milliseconds(100 * attempt))
+          attempt += 1
+        }
+      }
+    }
+    try await maintain()
+    return applied
+  }
+
+  private static let migrationAttempts = 20
+
+  private func apply(_ migration: Migration) async throws(FleetError) -> Bool {
+    try await run { connection throws(FleetError) in
+      // A step may build an index for hours.
+      let usual = connection.patience_ms
+      connection.patience_ms = -1
+      defer { connection.patience_ms = usual }
+      return try connection.transaction { () throws(FleetError) in
+        // The advisory lock comes first, with the normal limit, because another program may run a long step.
+        try connection.run(Self.takeLock, .int64(Self.lock))
+        try connection.script(
+          """
+          create table if not exists migration (
+            version int primary key, name text not null, applied timestamptz not null default now())
+          """)
+        let known = try connection.run(
+          Statement(name: "migration_known", sql: "select 1 from migration where version = $1"),
+          .int32(migration.version))
+        if known.first != nil { return false }
+        try connection.script("set local lock_timeout = '2s'; set local statement_timeout = 0")
+        try connection.script(migration.sql)
+        try connection.run(
+          Statement(name: "migration_add", sql: "insert into migration (version, name) values ($1, $2)"),
+          .int32(migration.version) + .text(migration.name))
+        return true
+      }
+    }
+  }
+
+  private static let takeLock = Statement(name: "lock", sql: "select pg_advisory_xact_lock($1)")
+
+  /// Checks that the database has the schema that this program needs.
+  ///
+  /// A newer schema is fine, because steps only add.
+  /// - Throws: `FleetError.schema`, which says what to do.
+  public func checkSchema() async throws(FleetError) {
+    let version = try await retrying { connection throws(FleetError) in
+      try connection.run(Statement(name: "schema_version", sql: "select max(version) from migration")).first
+    }
+    guard let number = version.flatMap({ Int32($0) }), number >= Migration.newest else {
+      throw .schema(
+        "the database has schema version \(version ?? "0"), and this program needs \(Migration.newest);"
+          + " run crash-fleet migrate")
+    }
+  }
+
+  /// Creates the partitions of the next days, and drops those that are older than the retention.
+  public func maintain() async throws(FleetError) {
+    let (days, months) = (configuration.reportDays, configuration.counterMonths)
+    try await retrying { connection throws(FleetError) in
+      // A session lock, because a partition cannot be detached concurrently within a transaction.
+      try connection.run(Statement(name: "maintain_lock", sql: "select pg_advisory_lock($1)"), .int64(Self.lock))
+      let result: Result<Void, FleetError>
+      do throws(FleetError) {
+        try PartitionedTable.report(keepingDays: days).maintain(connection)
+        for name in ["counter", "alias_hour"] {
+          try PartitionedTable.counter(name, keepingMonths: months).maintain(connection)
+        }
+        result = .success(())
+      } catch { result = .failure(error) }
+      try connection.run(Statement(name: "maintain_unlock", sql: "select pg_advisory_unlock($1)"), .int64(Self.lock))
+      try result.get()
+    }
+  }
+}

@@ -1,0 +1,77 @@
+/// One step of the schema.
+///
+/// Steps are never changed after a release, only added.
+struct Migration: Sendable {
+  var version: Int32
+  var name: String
+  var sql: String
+
+  /// All steps, in order.
+  static let all = [first]
+
+  /// The version of the schema that this program needs.
+  static var newest: Int32 { all.last?.version ?? 0 }
+
+  // `alias` leads from the key of a group to its issue, so that merging and splitting issues moves no report.
+  // `build.id` and `issue.id` increase in the order in which the fleet first saw them.
+  private static let first = Migration(
+    version: 1, name: "reports, issues, counters",
+    sql: """
+      create table tenant (
+        id int generated always as identity primary key, name text not null unique,
+        created timestamptz not null default now());
+
+      create table token (
+        id int generated always as identity primary key, tenant int not null references tenant, name text not null,
+        hash bytea not null, created timestamptz not null default now(), revoked timestamptz);
+
+      create table host (
+        id int generated always as identity primary key, tenant int not null references tenant, machine uuid not null,
+        name text not null, first_seen timestamptz not null default now(), last_seen timestamptz not null default now(),
+        clock_ahead_ms bigint not null default 0, unique (tenant, machine));
+
+      create table build (
+        id int generated always as identity primary key, tenant int not null references tenant, program text not null,
+        build text not null, release text, first_seen timestamptz not null default now(),
+        unique (tenant, program, build));
+
+      create table issue (
+        id bigint generated always as identity primary key, tenant int not null references tenant, program text not null,
+        title text not null, cause text not null, signal text not null, coarse text,
+        state text not null default 'new' check (state in ('new', 'open', 'resolved', 'regressed', 'muted')),
+        resolved_build int references build, first_seen timestamptz not null default now(),
+        last_seen timestamptz not null default now(), first_build int references build, last_build int references build,
+        regressed timestamptz, crashes bigint not null default 0, hosts bigint not null default 0);
+      create index issue_last_seen on issue (tenant, last_seen desc);
+
+      create table alias (
+        id int generated always as identity primary key, tenant int not null references tenant, program text not null,
+        key text not null, version int not null, issue bigint not null references issue, unique (tenant, program, key));
+      create index alias_issue on alias (issue);
+
+      create table report (
+        tenant int not null, id uuid not null, day date not null, revision bigint not null, alias int not null,
+        previous int, host int not null, build int not null, time timestamptz not null,
+        received timestamptz not null default now(), signal text not null, cause text not null, unit text, release text,
+        environment text, route text, body bytea compression lz4 not null,
+        primary key (tenant, id, day)) partition by range (day);
+      create index report_alias on report (alias, time desc);
+
+      create table counter (
+        alias int not null, host int not null, build int not null, hour timestamptz not null, run bigint not null,
+        crashes bigint not null, previous bigint,
+        primary key (alias, host, build, hour, run)) partition by range (hour);
+
+      create table alias_hour (
+        alias int not null, build int not null, hour timestamptz not null, crashes bigint not null,
+        primary key (alias, hour, build)) partition by range (hour);
+
+      create table alias_host (
+        alias int not null, host int not null, first_seen timestamptz not null default now(),
+        primary key (alias, host));
+
+      create table host_cursor (
+        host int not null references host, stream text not null, position text not null,
+        moved timestamptz not null default now(), primary key (host, stream));
+      """)
+}

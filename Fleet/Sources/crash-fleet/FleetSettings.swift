@@ -1,0 +1,120 @@
+import CrashSettings
+import FleetServer
+import FleetStore
+
+/// The settings of `crash-fleet`.
+struct FleetSettings: Sendable, Equatable {
+  /// The connection string, which may contain a password.
+  var database: String?
+  var store = FleetStore.Configuration(connection: "")
+  var listener = FleetServer.Listener(host: "127.0.0.1", port: 8_320)
+  var certificate: String?
+  var key: String?
+  var limits = FleetLimits()
+  var logLevel: String?
+
+  /// The settings of the store.
+  ///
+  /// Without a connection string, libpq reads its own variables, such as PGHOST.
+  var storeConfiguration: FleetStore.Configuration {
+    var store = store
+    store.connection = database ?? ""
+    return store
+  }
+
+  /// Where the service listens.
+  /// - Throws: `SettingsError` if only one of the two files for TLS is set.
+  func tlsListener() throws(SettingsError) -> FleetServer.Listener {
+    var listener = listener
+    switch (certificate, key) {
+    case (nil, nil): break
+    case (let chain?, let key?): listener.certificate = (chain, key)
+    default: throw SettingsError(place: "tls", reason: "tls.certificate and tls.key belong together; set both")
+    }
+    return listener
+  }
+}
+
+// The table of all keys, which systemd/crash-fleet.yaml explains.
+extension FleetSettings {
+  typealias Key = SettingKey<FleetSettings>
+
+  private static let secretBytes = 16 << 10
+
+  /// Returns all keys.
+  ///
+  /// `credentials` is the directory in which systemd stores the files of `LoadCredential=`.
+  static func table(credentials: String?) -> SettingsTable<FleetSettings> {
+    SettingsTable(
+      keys + [databaseFile(credentials)] + limitKeys, variablesBegin: "CRASH_FLEET_", but: ["CRASH_FLEET_CONFIG"],
+      tellsValues: false)
+  }
+
+  private static let keys: [Key] = [
+    .text("log-level", \.logLevel, "error, warning, notice or debug") {
+      ["error", "warning", "notice", "debug"].contains($0)
+    },
+    .requiredText("listen.host", \.listener.host, "an address such as 127.0.0.1 or ::", where: { !$0.isEmpty }),
+    .number("listen.port", \.listener.port, "a port", 0...65_535),
+    .path("tls.certificate", \.certificate),
+    .path("tls.key", \.key),
+    database,
+    .number("database.connections", \.connections, "connections", 1...200),
+    .number("retention.reports", \.reportDays, "days", 1...400),
+    .number("retention.counters", \.counterMonths, "months", 1...60),
+  ]
+
+  private static let limitKeys: [Key] = [
+    .bytes("limits.body", \.limits.bodyBytes, atLeast: 64 << 10, isLive: false),
+    .bytes("limits.decompressed", \.limits.decompressedBytes, atLeast: 64 << 10, isLive: false),
+    .number("limits.items", \.limits.items.items, "items", 1...100_000),
+    .number("limits.request-time", \.limits.request_s, "seconds", 1...600),
+    .number("limits.connections", \.limits.connections, "connections", 1...100_000),
+    .number("limits.requests", \.limits.requests, "requests", 1...10_000),
+    .number("limits.requests-of-tenant", \.limits.requestsOfTenant, "requests", 1...10_000),
+  ]
+
+  private static var database: Key {
+    var key = Key.value(
+      "database.connection", \.database, "a connection string of libpq", { $0.isEmpty ? .none : .some(.some($0)) },
+      { $0 == nil ? "" : "(secret)" })
+    key.isSecret = true
+    return key
+  }
+
+  /// The key that names the file with the connection string.
+  private static func databaseFile(_ credentials: String?) -> Key {
+    Key(
+      name: "database.connection-file", takes: "the path of a file",
+      apply: { settings, value throws(SettingProblem) in
+        guard case .text(let file) = value else { return false }
+        let path: String
+        if file.hasPrefix("/") {
+          path = file
+        } else if let credentials, !file.contains("/"), !file.isEmpty {
+          path = "\(credentials)/\(file)"
+        } else {
+          throw SettingProblem("give the absolute path of a file, or the name of a credential of the unit")
+        }
+        let text = try SettingText.contents(of: path, limitBytes: secretBytes)
+        let lines = text.split(whereSeparator: \.isNewline)
+        guard lines.count == 1 else { throw SettingProblem("the file must have one line, the connection string") }
+        settings.database = String(lines[0])
+        return true
+      })
+  }
+
+  // The counts of the store have 32 bits, as the database has.
+  private var connections: Int {
+    get { store.connections }
+    set { store.connections = newValue }
+  }
+  private var reportDays: Int {
+    get { Int(store.reportDays) }
+    set { store.reportDays = Int32(clamping: newValue) }
+  }
+  private var counterMonths: Int {
+    get { Int(store.counterMonths) }
+    set { store.counterMonths = Int32(clamping: newValue) }
+  }
+}

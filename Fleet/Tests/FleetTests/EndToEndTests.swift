@@ -1,0 +1,101 @@
+import Foundation
+import Testing
+
+/// Needs the programs of the root package, in the directory `CRASHSHIELD_BINARIES`.
+@Suite("End to end", .enabled(if: ProcessInfo.processInfo.environment["CRASHSHIELD_BINARIES"] != nil))
+struct EndToEndTests {
+  /// A crashd and a crash-forward that sends to a fleet.
+  private final class Host {
+    let directory: String
+    private let binaries = ProcessInfo.processInfo.environment["CRASHSHIELD_BINARIES"] ?? ""
+    private var crashd = Process()
+    private var forward = Process()
+    private let environment: [String: String]
+
+    init(_ fleet: FleetProcess) throws {
+      directory = try TestPostgres.run("mktemp", ["-d", "/tmp/crash-fleet-host.XXXXXX"])
+        .trimmingCharacters(in: .newlines)
+      environment = [
+        "CRASHD_SOCKET": "\(directory)/run/io.crashshield.Crashd", "CRASHSHIELD_SOCKET": "\(directory)/run/attach",
+        "CRASH_FORWARD_FLEET_URL": "http://127.0.0.1:\(fleet.port)", "CRASH_FORWARD_FLEET_TOKEN": fleet.token,
+        "SWIFT_BACKTRACE": "enable=no", "PATH": "/usr/bin:/bin",
+      ]
+      crashd = try start(
+        "crashd", ["--runtime-directory", "\(directory)/run", "--state-directory", "\(directory)/state"])
+      try wait { (try? control(["status"])) != nil }
+      try startForward()
+    }
+
+    deinit {
+      forward.terminate()
+      crashd.terminate()
+      crashd.waitUntilExit()
+      try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    func startForward() throws {
+      forward = try start("crash-forward", ["--config", "/dev/null"])
+      // A new subscriber begins with the next crash.
+      try wait { try control(["subscribers", "--json=short"]).contains("crash-forward.fleet") }
+    }
+
+    func killForward() {
+      kill(forward.processIdentifier, SIGKILL)
+      forward.waitUntilExit()
+    }
+
+    func crash(_ scenario: String) throws {
+      let process = try start("crash-maker", [scenario, "--wait-attached"])
+      process.waitUntilExit()
+    }
+
+    private func start(_ program: String, _ arguments: [String]) throws -> Process {
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: "\(binaries)/\(program)")
+      (process.arguments, process.environment) = (arguments, environment)
+      (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
+      try process.run()
+      return process
+    }
+
+    private func control(_ arguments: [String]) throws -> String {
+      try TestPostgres.run(
+        "\(binaries)/crashctl", ["--socket", environment["CRASHD_SOCKET"] ?? ""] + arguments)
+    }
+
+    private func wait(_ isDone: () throws -> Bool) throws {
+      while try !isDone() { Thread.sleep(forTimeInterval: 0.05) }
+    }
+  }
+
+  @Test("a fault in a process becomes one row of the fleet, also across restarts of the forwarder")
+  func faults() async throws {
+    let fleet = try await FleetProcess()
+    let host = try Host(fleet)
+    func waitForCrashes(_ count: Int) throws {
+      while try fleet.test.query("select coalesce(sum(crashes), 0) from issue") != "\(count)" {
+        Thread.sleep(forTimeInterval: 0.05)
+      }
+    }
+    try host.crash("array-index")
+    try host.crash("force-unwrap")
+    try waitForCrashes(2)
+    #expect(try fleet.test.query("select count(*) from report") == "2")
+    #expect(try fleet.test.query("select count(distinct alias) from report") == "2")
+    #expect(try fleet.test.query("select distinct signal from report") == "SIGILL")
+    #expect(
+      try fleet.test.query(
+        "select (convert_from(body, 'UTF8')::json)->'annotations'->>'scenario' from report order by 1")
+        == "array-index\nforce-unwrap")
+    host.killForward()
+    try host.crash("array-index")
+    try host.startForward()
+    try waitForCrashes(3)
+    host.killForward()
+    // The new forwarder receives the crash only once, whatever the killed one has acknowledged.
+    try host.startForward()
+    try host.crash("force-unwrap")
+    try waitForCrashes(4)
+    #expect(try fleet.test.sums() == ["4", "4", "4"])
+  }
+}

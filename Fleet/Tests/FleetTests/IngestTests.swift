@@ -1,0 +1,122 @@
+import FleetStore
+import Testing
+
+@Suite("Ingest")
+struct IngestTests {
+  @Test("a batch that arrives twice is stored and counted once")
+  func twice() async throws {
+    let test = try await TestStore()
+    let batch = (1...40).map { Sample.report(UInt128($0), group: "g\($0 % 4)", host: UInt128($0 % 3)) }
+    #expect(try await test.ingest(batch) == Array(repeating: .stored, count: 40))
+    #expect(try await test.ingest(batch) == Array(repeating: .duplicate, count: 40))
+    #expect(try test.query("select count(*) from report") == "40")
+    #expect(try test.sums() == ["40", "40", "40"])
+    #expect(try test.query("select sum(hosts) from issue") == "12")
+  }
+
+  @Test("a torn and reordered batch is stored and counted once")
+  func torn() async throws {
+    let test = try await TestStore()
+    let batch = (1...30).map { Sample.report(UInt128($0), group: "g\($0 % 4)") }
+    _ = try await test.ingest(Array(batch.prefix(11)))
+    _ = try await test.ingest(batch.reversed())
+    _ = try await test.ingest(Array(batch[5..<25]) + batch.prefix(7))
+    #expect(try test.query("select count(*) from report") == "30")
+    #expect(try test.sums() == ["30", "30", "30"])
+  }
+
+  @Test("the same report twice in one batch is stored once, with its newest revision")
+  func twiceInOneBatch() async throws {
+    let test = try await TestStore()
+    let outcomes = try await test.ingest([
+      Sample.report(1, revision: 1, body: "{\"a\":1}"), Sample.report(1, revision: 3, body: "{\"a\":3}"),
+      Sample.report(1, revision: 2, body: "{\"a\":2}"),
+    ])
+    #expect(outcomes == [.stored, .duplicate, .duplicate])
+    #expect(try test.query("select convert_from(body, 'UTF8') from report") == "{\"a\":3}")
+    #expect(try test.sums() == ["1", "1", "1"])
+  }
+
+  @Test("a later revision replaces the report and moves its crash to the new group; an earlier one changes nothing")
+  func revisions() async throws {
+    let test = try await TestStore()
+    _ = try await test.ingest([Sample.report(1, group: "old", revision: 5)])
+    #expect(try await test.ingest([Sample.report(1, group: "new", revision: 9)]) == [.updated])
+    #expect(try await test.ingest([Sample.report(1, group: "old", revision: 7)]) == [.duplicate])
+    #expect(
+      try test.query("select string_agg(key || crashes, ',' order by key) from alias a join issue i on i.id = a.issue")
+        == "new1,old0")
+    #expect(try test.sums() == ["1", "1", "1"])
+  }
+
+  @Test("counters keep the highest value of a run, whatever the order, and add up over runs")
+  func counters() async throws {
+    let test = try await TestStore()
+    for value in [3, 10, 10, 4] { _ = try await test.ingest([Sample.count(Int64(value))]) }
+    #expect(try test.sums() == ["10", "10", "10"])
+    _ = try await test.ingest([Sample.count(5, run: 2), Sample.report(1), Sample.count(2, host: 8)])
+    #expect(try test.sums() == ["18", "18", "18"])
+    #expect(try test.query("select hosts from issue") == "2")
+  }
+
+  @Test("concurrent batches of many hosts lose and repeat nothing, and do not deadlock")
+  func concurrent() async throws {
+    let test = try await TestStore(connections: 6)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for task in 0..<12 {
+        group.addTask {
+          // Each report arrives from two tasks, in different orders and batches.
+          let ids = (0..<100).map { UInt128(task / 2 * 100 + $0) }
+          let ordered = task % 2 == 0 ? ids : ids.reversed()
+          for start in stride(from: 0, to: 100, by: 10 + task % 2 * 10) {
+            let part = ordered[start..<min(100, start + 10 + task % 2 * 10)]
+            _ = try await test.ingest(part.map { Sample.report($0, group: "g\($0 % 7)", host: $0 % 9) })
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try test.query("select count(*) from report") == "600")
+    #expect(try test.sums() == ["600", "600", "600"])
+    #expect(try test.query("select count(*) from issue") == "7")
+  }
+
+  @Test("tenants with the same ids do not see or change each other's reports")
+  func tenants() async throws {
+    let test = try await TestStore()
+    _ = try await test.store.addToken(tenant: "other", name: "test")
+    let other = try #require(try await test.store.tenant(named: "other"))
+    _ = try await test.ingest([Sample.report(1, revision: 1)])
+    let outcomes = try await test.store.ingest(
+      [Sample.report(1, revision: 9, body: "{\"x\":1}")], tenant: other, now_us: Sample.now_us)
+    #expect(outcomes == [.stored])
+    #expect(try test.query("select count(*) from report where revision = 1 and tenant = \(test.tenant)") == "1")
+    #expect(try await test.store.issues(tenant: other).map(\.crashes) == [1])
+    #expect(try await test.store.issues(tenant: test.tenant).map(\.crashes) == [1])
+  }
+
+  @Test("a report older than the retention is acknowledged as expired; one far in the future is stored")
+  func times() async throws {
+    let test = try await TestStore()
+    let day: Int64 = 86_400
+    let outcomes = try await test.ingest([
+      Sample.report(1, age_s: 29 * day), Sample.report(2, age_s: 32 * day), Sample.report(3, age_s: -1_000 * day),
+      Sample.report(4, age_s: -day), Sample.report(5, age_s: 3_600),
+    ])
+    #expect(outcomes == [.stored, .expired, .stored, .stored, .stored])
+    #expect(try test.query("select count(*) from report_p0") == "1")
+    #expect(try test.sums() == ["4", "4", "4"])
+  }
+
+  @Test("the position of a host is stored with its batch, and is the position of this stream only")
+  func position() async throws {
+    let test = try await TestStore()
+    let host = IncomingHost(machine: 7, name: "web-7")
+    _ = try await test.ingest([
+      Sample.report(1), .position(IncomingPosition(host: host, stream: "s@1", position: "c9")),
+    ])
+    #expect(try await test.store.position(tenant: test.tenant, machine: 7, stream: "s@1") == "c9")
+    #expect(try await test.store.position(tenant: test.tenant, machine: 7, stream: "s@2") == nil)
+    #expect(try await test.store.position(tenant: test.tenant + 1, machine: 7, stream: "s@1") == nil)
+  }
+}

@@ -1,0 +1,57 @@
+import FleetStore
+import Foundation
+import Synchronization
+
+/// A running `crash-fleet serve` with a database of its own.
+final class FleetProcess: Sendable {
+  let test: TestStore
+  let token: String
+  let port: Int
+  private let process: Mutex<Process>
+
+  struct Problem: Error { var text: String }
+
+  init(_ settings: [String: String] = [:]) async throws {
+    test = try await TestStore(connections: 2)
+    token = try await test.store.addToken(tenant: "shop", name: "hosts").text
+    let (process, errors) = (Process(), Pipe())
+    process.executableURL = URL(fileURLWithPath: Self.program)
+    process.arguments = ["serve", "--config", "/dev/null"]
+    process.environment = ["CRASH_FLEET_DATABASE_CONNECTION": test.connection, "CRASH_FLEET_LISTEN_PORT": "0"]
+      .merging(settings) { $1 }
+    process.standardError = errors
+    try process.run()
+    self.process = Mutex(process)
+    var text = ""
+    while !text.contains("listening on"), let more = Self.read(errors), !more.isEmpty { text += more }
+    guard let line = text.split(whereSeparator: \.isNewline).first(where: { $0.contains("listening on") }),
+      let port = line.split(separator: ":").last.flatMap({ Int($0) })
+    else { throw Problem(text: "crash-fleet does not listen: \(text)") }
+    self.port = port
+  }
+
+  deinit { process.withLock { _ = kill($0.processIdentifier, SIGKILL) } }
+
+  /// The program beside the tests.
+  static let program: String = {
+    let directory = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent()
+    return ProcessInfo.processInfo.environment["CRASH_FLEET"] ?? directory.appendingPathComponent("crash-fleet").path
+  }()
+
+  private static func read(_ pipe: Pipe) -> String? {
+    let data = pipe.fileHandleForReading.availableData
+    return data.isEmpty ? nil : String(decoding: data, as: UTF8.self)
+  }
+
+  func post(_ body: String, token: String? = nil, headers: [String] = []) throws -> TestClient.Answer {
+    try TestClient(port: port).request(token: token ?? self.token, body: Array(body.utf8), headers: headers)
+  }
+
+  /// The resident memory in bytes.
+  var residentBytes: Int {
+    let pid = process.withLock { $0.processIdentifier }
+    let text = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""
+    let line = text.split(whereSeparator: \.isNewline).first { $0.hasPrefix("VmHWM:") }
+    return (line.flatMap { Int($0.split(separator: " ", omittingEmptySubsequences: true)[1]) } ?? 0) << 10
+  }
+}

@@ -1,0 +1,139 @@
+import FleetStore
+import Foundation
+import Synchronization
+
+/// A private PostgreSQL on a Unix socket in a temporary directory.
+///
+/// It ends with this process, in any case: its shell waits for the end of a pipe, whose other end only this process has.
+final class TestPostgres: Sendable {
+  /// The server that most tests share; each test has its own database.
+  static let shared = Mutex<TestPostgres?>(nil)
+
+  let directory: String
+  private let process: Mutex<Process>
+  private let databases = Mutex(0)
+
+  struct Problem: Error { var text: String }
+
+  private init() throws {
+    directory = try Self.run("mktemp", ["-d", "/tmp/crash-fleet-tests.XXXXXX"]).trimmingCharacters(in: .newlines)
+    _ = try Self.run("chmod", ["755", directory])
+    if getuid() == 0 { _ = try Self.run("chown", ["nobody", directory]) }
+    _ = try Self.run(
+      "sh", ["-c", "\(Self.asUser) \(Self.binaries)/initdb -D '\(directory)/data' -U postgres -A trust --no-sync"])
+    process = Mutex(try Self.start(directory))
+    try waitUntilReady()
+  }
+
+  /// Returns the connection string of a new database on the shared server.
+  static func database() throws -> String {
+    let server = try shared.withLock { server in
+      if let server { return server }
+      let new = try TestPostgres()
+      server = new
+      return new
+    }
+    let number = server.databases.withLock { count in
+      count += 1
+      return count
+    }
+    _ = try server.psql("postgres", "create database test\(number)")
+    return "host=\(server.directory) user=postgres dbname=test\(number)"
+  }
+
+  /// The directory of the newest installed PostgreSQL.
+  private static let binaries: String = {
+    let base = "/usr/lib/postgresql"
+    let versions = (try? FileManager.default.contentsOfDirectory(atPath: base)) ?? []
+    return "\(base)/\(versions.compactMap(Int.init).max() ?? 15)/bin"
+  }()
+
+  /// PostgreSQL refuses to run as root.
+  private static let asUser =
+    getuid() == 0 ? "setpriv --reuid=nobody --regid=nogroup --clear-groups --reset-env" : ""
+
+  private static func start(_ directory: String) throws -> Process {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    let options = "-c listen_addresses='' -c unix_socket_directories='\(directory)' -c fsync=off -c max_connections=60"
+    process.arguments = [
+      "-c",
+      """
+      \(asUser) \(binaries)/postgres -D '\(directory)/data' \(options) >'\(directory)/log' 2>&1 </dev/null &
+      server=$!
+      read -r end
+      kill -QUIT $server
+      wait $server
+      rm -rf '\(directory)'
+      """,
+    ]
+    process.standardInput = Pipe()
+    try process.run()
+    return process
+  }
+
+  private func waitUntilReady() throws {
+    for _ in 0..<600 {
+      if (try? psql("postgres", "select 1")) != nil { return }
+      Thread.sleep(forTimeInterval: 0.05)
+    }
+    throw Problem(text: "PostgreSQL does not start; see \(directory)/log")
+  }
+
+  @discardableResult
+  func psql(_ database: String, _ sql: String) throws -> String {
+    try Self.run(
+      "\(Self.binaries)/psql", ["-h", directory, "-U", "postgres", "-X", "-q", "-A", "-t", "-c", sql, database])
+  }
+
+  /// Runs SQL in the database of a connection string.
+  static func query(_ connection: String, _ sql: String) throws -> String {
+    try run("\(binaries)/psql", ["-X", "-q", "-A", "-t", "-c", sql, connection]).trimmingCharacters(in: .newlines)
+  }
+
+  static func run(_ command: String, _ arguments: [String]) throws -> String {
+    let (process, output, errors) = (Process(), Pipe(), Pipe())
+    process.executableURL = URL(fileURLWithPath: command.hasPrefix("/") ? command : "/usr/bin/env")
+    process.arguments = command.hasPrefix("/") ? arguments : [command] + arguments
+    (process.standardOutput, process.standardError) = (output, errors)
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    let problem = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw Problem(text: "\(command): \(problem)") }
+    return text
+  }
+}
+
+/// A store with a migrated database of its own.
+struct TestStore: Sendable {
+  let store: FleetStore
+  let connection: String
+  let tenant: Int32
+
+  init(connections: Int = 4) async throws {
+    connection = try TestPostgres.database()
+    var configuration = FleetStore.Configuration(connection: connection)
+    configuration.connections = connections
+    store = FleetStore(configuration)
+    _ = try await store.migrate()
+    _ = try await store.addToken(tenant: "shop", name: "test")
+    tenant = try await store.tenant(named: "shop") ?? 0
+  }
+
+  func ingest(_ items: [IngestItem]) async throws -> [IngestOutcome] {
+    try await store.ingest(items, tenant: tenant, now_us: Sample.now_us)
+  }
+
+  func query(_ sql: String) throws -> String { try TestPostgres.query(connection, sql) }
+
+  /// The sums of crashes in all tables, which must always be equal: counters, hours and issues.
+  func sums() throws -> [String] {
+    try query(
+      """
+      select coalesce((select sum(crashes) from counter), 0) || ' ' || coalesce((select sum(crashes) from alias_hour), 0)
+        || ' ' || coalesce((select sum(crashes) from issue), 0)
+      """
+    ).split(separator: " ").map(String.init)
+  }
+}

@@ -1,0 +1,95 @@
+import Testing
+
+@testable import FleetStore
+
+@Suite("Schema")
+struct SchemaTests {
+  @Test("a second migration changes nothing, and concurrent ones do not collide")
+  func again() async throws {
+    let connection = try TestPostgres.database()
+    let stores = (0..<3).map { _ in FleetStore(.init(connection: connection)) }
+    let applied = try await withThrowingTaskGroup(of: [String].self) { group in
+      for store in stores { group.addTask { try await store.migrate() } }
+      return try await group.reduce([]) { $0 + $1 }
+    }
+    #expect(applied == Migration.all.map(\.name))
+    try await stores[0].checkSchema()
+  }
+
+  @Test("a database without schema says which command creates it")
+  func missing() async throws {
+    let store = FleetStore(.init(connection: try TestPostgres.database()))
+    await #expect { try await store.checkSchema() } throws: { "\($0)".contains("run crash-fleet migrate") }
+  }
+
+  @Test("retention drops whole partitions, and keeps the others")
+  func retention() async throws {
+    let test = try await TestStore()
+    let day: Int64 = 86_400
+    _ = try await test.ingest((0..<20).map { Sample.report(UInt128($0), age_s: Int64($0) * day) })
+    var configuration = test.store.configuration
+    configuration.reportDays = 5
+    let shorter = FleetStore(configuration)
+    try await shorter.maintain()
+    #expect(try test.query("select count(*) from report") == "6")
+    // Five past days, today, three future days, and the partition for impossible times.
+    #expect(try test.query("select count(*) from pg_inherits where inhparent = 'report'::regclass") == "10")
+    #expect(try test.query("select count(*) from pg_class where relname ~ '^report_p' and relkind = 'r'") == "10")
+    // The issues and counters stay.
+    #expect(try test.sums() == ["20", "20", "20"])
+    // A dropped report that comes again is expired, and not counted again.
+    #expect(
+      try await shorter.ingest([Sample.report(15, age_s: 15 * day)], tenant: test.tenant, now_us: Sample.now_us)
+        == [.expired])
+  }
+
+  @Test("ingest creates the partitions that are missing after a long pause")
+  func missingPartitions() async throws {
+    let test = try await TestStore()
+    _ = try test.query("drop table report_p\(try test.query("select to_char(current_date, 'YYYYMMDD')"))")
+    #expect(try await test.ingest([Sample.report(1)]) == [.stored])
+  }
+
+  @Test("a migration under load loses and repeats nothing")
+  func underLoad() async throws {
+    let test = try await TestStore(connections: 6)
+    let columns = Migration(
+      version: 1_000, name: "test",
+      sql: """
+        alter table report add column extra text;
+        alter table issue add column extra text not null default 'x';
+        create index report_test on report (tenant, received);
+        """)
+    let load = Task {
+      var next = 0
+      while !Task.isCancelled {
+        let ids = next..<next + 20
+        _ = try await test.ingest(ids.map { Sample.report(UInt128($0), group: "g\($0 % 3)") })
+        next = ids.upperBound
+      }
+      return next
+    }
+    while try test.query("select count(*) > 100 from report") != "t" { await Task.yield() }
+    #expect(try await test.store.migrate(Migration.all + [columns]) == ["test"])
+    let before = try #require(Int(try test.query("select count(*) from report")))
+    while try test.query("select count(*) > \(before + 100) from report") != "t" { await Task.yield() }
+    load.cancel()
+    let sent = "\(try await load.value)"
+    #expect(try test.query("select count(*) from report") == sent)
+    #expect(try test.sums() == [sent, sent, sent])
+  }
+
+  @Test("doctor warns of a database without standbys")
+  func doctor() async throws {
+    let test = try await TestStore()
+    let findings = try await test.store.diagnose(now_us: Sample.now_us)
+    #expect(findings.contains { $0.level == .bad && $0.text.hasPrefix("fsync is off") })
+    #expect(findings.contains { $0.level == .warning && $0.text.hasPrefix("synchronous_standby_names is empty") })
+    let host = IncomingHost(machine: 1, name: "late")
+    var position = IncomingPosition(host: host, stream: "s", position: "c")
+    position.time_us = Sample.now_us + 3_600_000_000
+    _ = try await test.ingest([.position(position)])
+    let later = try await test.store.diagnose(now_us: Sample.now_us)
+    #expect(later.contains { $0.level == .warning && $0.text.contains("clock of host 'late' is 3") })
+  }
+}

@@ -1,0 +1,159 @@
+import CInflate
+import FleetStore
+import Testing
+
+@Suite("Server")
+struct ServerTests {
+  @Test("a batch is acknowledged after its commit, and each refused item is named")
+  func batch() async throws {
+    let fleet = try await FleetProcess()
+    let answer = try fleet.post(Sample.line(1) + "\n{\"report\":{}}\n" + Sample.line(2) + "\n" + Sample.line(1))
+    #expect(answer.status == 200)
+    #expect(answer.body.contains(#""committed":true,"items":{"duplicate":1,"refused":1,"stored":2}"#))
+    #expect(answer.body.contains(#"{"item":1,"code":"missing-field","message":"the field 'report.id' is missing"}"#))
+    #expect(try fleet.test.sums() == ["2", "2", "2"])
+    let metrics = try TestClient(port: fleet.port).request("GET", "/metrics", token: nil)
+    #expect(metrics.body.contains("crash_fleet_items_total{outcome=\"stored\"} 2\n"))
+    #expect(metrics.body.contains("crash_fleet_requests_total{result=\"stored\"} 1\n"))
+    #expect(try TestClient(port: fleet.port).request("GET", "/healthz", token: nil).status == 200)
+  }
+
+  @Test("one connection serves several requests, and gzip bodies")
+  func gzip() async throws {
+    let fleet = try await FleetProcess()
+    let client = try TestClient(port: fleet.port)
+    #expect(try client.request(token: fleet.token, body: Array(Sample.line(1).utf8)).status == 200)
+    let body = Self.gzip(Array((2...50).map { Sample.line($0) }.joined(separator: "\n").utf8))
+    let answer = try client.request(token: fleet.token, body: body, headers: ["Content-Encoding: gzip"])
+    #expect(answer.status == 200)
+    #expect(try fleet.test.sums() == ["50", "50", "50"])
+  }
+
+  @Test("wrong tokens are refused, and a flood of them does not reach the database")
+  func tokens() async throws {
+    let fleet = try await FleetProcess()
+    let wrong = String(fleet.token.dropLast()) + (fleet.token.last == "0" ? "1" : "0")
+    for token in [wrong, "", "cft_1_", "cft_99999999999_" + String(repeating: "a", count: 64)] {
+      let answer = try fleet.post(Sample.line(1), token: token)
+      #expect(answer.status == 401 && answer.code == "unauthorized")
+    }
+    #expect(try TestClient(port: fleet.port).request(token: nil).status == 401)
+    #expect(try fleet.post(Sample.line(1)).status == 200)
+    let flood = try (0..<60).map { _ in try fleet.post(Sample.line(2), token: wrong).code }
+    #expect(flood.contains("too-many-unknown-tokens"))
+    // The flood does not affect a known token.
+    #expect(try fleet.post(Sample.line(3)).status == 200)
+    #expect(try fleet.test.query("select count(*) from report") == "2")
+  }
+
+  @Test("a revoked token is refused by the next service")
+  func revoked() async throws {
+    let fleet = try await FleetProcess()
+    let token = try await fleet.test.store.addToken(tenant: "shop", name: "old")
+    #expect(try await fleet.test.store.revokeToken(token.id))
+    #expect(try await !fleet.test.store.revokeToken(token.id))
+    #expect(try fleet.post(Sample.line(1), token: token.text).code == "unauthorized")
+    #expect(try await fleet.test.store.tokens().last?.revoked != nil)
+  }
+
+  @Test("a body of 1 GiB is refused before it is read, with and without its length")
+  func hugeBody() async throws {
+    let fleet = try await FleetProcess()
+    let client = try TestClient(port: fleet.port)
+    let head = "POST /v1/reports HTTP/1.1\r\nHost: f\r\nAuthorization: Bearer \(fleet.token)\r\n"
+    client.send((head + "Content-Length: 1073741824\r\n\r\n").utf8)
+    #expect(try client.answer().code == "body-too-large")
+    let chunked = try TestClient(port: fleet.port)
+    chunked.send((head + "Transfer-Encoding: chunked\r\n\r\n").utf8)
+    let chunk = Array("100000\r\n".utf8) + [UInt8](repeating: 0x20, count: 1 << 20) + Array("\r\n".utf8)
+    var sent = 0
+    while sent < 1_024, chunked.send(chunk) { sent += 1 }
+    // The service closes the connection long before the end.
+    #expect(sent < 1_024)
+    #expect(fleet.residentBytes < 512 << 20)
+    #expect(try fleet.post(Sample.line(1)).status == 200)
+  }
+
+  @Test("a zip bomb is refused, whatever its ratio, and a damaged body too")
+  func bomb() async throws {
+    let fleet = try await FleetProcess()
+    let encoding = ["Content-Encoding: gzip"]
+    let bomb = Self.gzip([UInt8](repeating: 0x20, count: 512 << 20))
+    #expect(bomb.count < 4 << 20)
+    for body in [bomb, Self.gzip([UInt8](repeating: 0x20, count: 1 << 20))] {
+      let answer = try TestClient(port: fleet.port).request(token: fleet.token, body: body, headers: encoding)
+      #expect(answer.status == 413 && answer.code == "body-too-large")
+    }
+    for body in [Array("plain".utf8), Array(Self.gzip(Array(Sample.line(1).utf8)).dropLast(5)), []] {
+      let answer = try TestClient(port: fleet.port).request(token: fleet.token, body: body, headers: encoding)
+      #expect(answer.status == 400 && answer.code == "not-gzip")
+    }
+    let other = try TestClient(port: fleet.port)
+      .request(token: fleet.token, body: [1], headers: ["Content-Encoding: br"])
+    #expect(other.status == 415 && other.code == "unknown-encoding")
+    #expect(fleet.residentBytes < 512 << 20)
+    #expect(try fleet.test.query("select count(*) from report") == "0")
+  }
+
+  @Test("deep JSON is refused, and the service goes on")
+  func deep() async throws {
+    let fleet = try await FleetProcess()
+    let deep = String(repeating: "[", count: 1 << 20)
+    #expect(try fleet.post("[\(deep)").code == "malformed-body")
+    let answer = try fleet.post("{\"report\":\(deep)}\n" + Sample.line(1))
+    #expect(answer.status == 200 && answer.body.contains("too-deep") == false)
+    #expect(answer.body.contains(#""items":{"refused":1,"stored":1}"#))
+  }
+
+  @Test("a client that sends one byte at a time is refused after the limit, and holds up nobody")
+  func slow() async throws {
+    let fleet = try await FleetProcess(["CRASH_FLEET_LIMITS_REQUEST_TIME": "1"])
+    let slow = try (0..<20).map { _ in try TestClient(port: fleet.port) }
+    let head = "POST /v1/reports HTTP/1.1\r\nHost: f\r\nAuthorization: Bearer \(fleet.token)\r\n"
+    for client in slow { client.send((head + "Content-Length: 1000\r\n\r\n{").utf8) }
+    #expect(try fleet.post(Sample.line(1)).status == 200)
+    for client in slow {
+      client.send([0x20])
+      let answer = try client.answer()
+      #expect(answer.status == 408 && answer.code == "too-slow")
+    }
+    #expect(try fleet.post(Sample.line(2)).status == 200)
+    #expect(try fleet.test.query("select count(*) from report") == "2")
+  }
+
+  @Test("a host asks for its position")
+  func position() async throws {
+    let fleet = try await FleetProcess()
+    let path = "/v1/position?machine=\(Sample.hex(7))&stream=s%40e1"
+    #expect(try TestClient(port: fleet.port).request("POST", path, token: fleet.token).body == "{\"cursor\":null}\n")
+    let item =
+      #"{"position":{"stream":"s@e1","cursor":"e1.9","time":1},"host":{"machine":"\#(Sample.hex(7))","name":"w"}}"#
+    #expect(try fleet.post(item).status == 200)
+    #expect(
+      try TestClient(port: fleet.port).request("POST", path, token: fleet.token).body == "{\"cursor\":\"e1.9\"}\n")
+    let wrong = try TestClient(port: fleet.port).request("POST", "/v1/position?machine=7", token: fleet.token)
+    #expect(wrong.code == "missing-parameter")
+  }
+
+  @Test("settings are checked and printed without the connection string")
+  func settings() throws {
+    let program = FleetProcess.program
+    let text = try TestPostgres.run(
+      "sh", ["-c", "CRASH_FLEET_DATABASE_CONNECTION=password=xyzzy '\(program)' --check-config --config /dev/null"])
+    #expect(text.contains("listen.port: 8320\n") && !text.contains("xyzzy"))
+    #expect {
+      try TestPostgres.run("sh", ["-c", "CRASH_FLEET_LISTEN_PORT=x '\(program)' --check-config --config /dev/null"])
+    } throws: {
+      "\($0)".contains("CRASH_FLEET_LISTEN_PORT: listen.port takes a port from 0 to 65535")
+    }
+  }
+
+  private static func gzip(_ bytes: [UInt8]) -> [UInt8] {
+    // Invariant: deflate reads `input.count` bytes and writes at most `output.count`.
+    unsafe [UInt8](unsafeUninitializedCapacity: bytes.count + 1_024) { output, count in
+      unsafe bytes.withUnsafeBufferPointer { input in
+        unsafe count = cs_deflate(input.baseAddress, input.count, output.baseAddress, output.count)
+      }
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import CrashProtocol
+import CrashReport
+import Glibc
+
+/// What the fleet does not have yet, and the cursor that crashd may forget once the fleet has it.
+struct FleetBatch {
+  /// The limits of one request.
+  ///
+  /// Further reports wait for the next one.
+  static let (reportLimit, byteLimit) = (100, 2 << 20)
+
+  private var lines: [[UInt8]] = []
+  private var ids: [String] = []
+  private var bytes = 0
+  var counters = FleetCounters()
+  /// The cursor after the last event of the batch.
+  var cursor: String?
+  /// The number of events of the batch.
+  var events = 0
+  /// The time at which the first whole report entered the batch; nil if there is none.
+  private(set) var reportsSince: ContinuousClock.Instant?
+  /// The time at which the first event entered the batch.
+  private(set) var since: ContinuousClock.Instant?
+
+  var isEmpty: Bool { cursor == nil }
+  var isFull: Bool {
+    lines.count >= Self.reportLimit || bytes >= Self.byteLimit || counters.unsent >= FleetCounters.batch
+  }
+
+  mutating func add(whole event: SinkEvent, _ host: FleetHost, now: ContinuousClock.Instant) throws {
+    let line = try JSONValue.object([
+      "report": event.json, "revision": .int(Self.now_us()), "host": host.json,
+    ]).encoded()
+    lines.append(line)
+    ids.append(event.report.id)
+    bytes += line.count
+    reportsSince = reportsSince ?? now
+  }
+
+  mutating func add(event cursor: String, now: ContinuousClock.Instant) {
+    self.cursor = cursor
+    events += 1
+    since = since ?? now
+  }
+
+  /// Returns the body of the request: one JSON object a line.
+  func body(_ host: FleetHost, stream: String) throws -> [UInt8] {
+    var all = lines
+    for count in counters.items() { all.append(try JSONValue.object(["count": count, "host": host.json]).encoded()) }
+    if let cursor {
+      let position: [String: JSONValue] = [
+        "stream": .string(stream), "cursor": .string(cursor), "time": .int(Self.now_us()),
+      ]
+      all.append(try JSONValue.object(["position": .object(position), "host": host.json]).encoded())
+    }
+    return Array(all.joined(separator: [UInt8(ascii: "\n")]))
+  }
+
+  /// Records that the fleet has the batch.
+  mutating func markSent() {
+    counters.markSent()
+    (lines, ids, bytes, cursor, events) = ([], [], 0, nil, 0)
+    (reportsSince, since) = (nil, nil)
+  }
+
+  /// Removes the first whole report, which the fleet refuses.
+  ///
+  /// Returns its id; nil if there is none.
+  mutating func removeFirst() -> String? {
+    guard !lines.isEmpty else { return nil }
+    bytes -= lines.removeFirst().count
+    return ids.removeFirst()
+  }
+
+  /// The id of the report in a line of the body; nil if the line is none.
+  func id(ofLine line: Int) -> String? { ids.indices.contains(line) ? ids[line] : nil }
+
+  private static func now_us() -> Int {
+    var time = timespec()
+    // Invariant: the kernel fills in the structure during the call. CLOCK_REALTIME always exists.
+    unsafe clock_gettime(CLOCK_REALTIME, &time)
+    return time.tv_sec * 1_000_000 + time.tv_nsec / 1_000
+  }
+}

@@ -1,0 +1,96 @@
+import CrashProtocol
+import CrashReport
+
+/// The requests to the fleet's service.
+public struct FleetClient: Sendable {
+  private let url: SinkURL
+  private let token: String
+  private let http: HTTPClient
+
+  /// Creates a client.
+  ///
+  /// Fails if the URL is not one such as `https://fleet.example.org:8320`, or the token is not one of crash-fleet.
+  public init?(url: String, token: String, http: HTTPClient) {
+    guard let parts = Self.parts(url), token.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), !token.isEmpty else {
+      return nil
+    }
+    (self.url, self.token, self.http) = (parts, token, http)
+  }
+
+  /// Returns whether the URL is valid.
+  @Sendable static func takes(url: String) -> Bool { parts(url) != nil }
+
+  private static func parts(_ text: String) -> SinkURL? {
+    guard let url = SinkURL(text), url.user == nil, url.path.isEmpty || url.path == "/" else { return nil }
+    return url
+  }
+
+  /// The result of a request.
+  enum Outcome {
+    /// The fleet committed the batch, and refused the items with these numbers for the given reasons.
+    case committed(refused: [(item: Int, reason: String)], count: Int)
+    /// The fleet will never accept this body.
+    case refused(String)
+    case later(String, after: Duration?)
+  }
+
+  func send(_ body: [UInt8]) -> Outcome {
+    let answer = post(body, to: "/v1/reports")
+    let reply = JSONValue.decoded(answer.body)
+    switch answer.status {
+    case 200 where reply?["committed"] == .bool(true):
+      let count = reply?["items"]?["refused"]?.int ?? 0
+      return .committed(refused: Self.refusals(reply), count: count)
+    case 400, 413, 422: return .refused(reason(answer, reply))
+    default: return .later(reason(answer, reply), after: answer.retryAfter)
+    }
+  }
+
+  /// Asks for the cursor that this machine committed last; nil if there is none.
+  ///
+  /// - Throws: `Later`, with the reason why the fleet does not answer.
+  func position(_ host: FleetHost, stream: String) throws(Later) -> String? {
+    let answer = post([], to: "/v1/position?machine=\(host.machine)&stream=\(Self.escaped(stream))")
+    let reply = JSONValue.decoded(answer.body)
+    guard answer.status == 200, let reply else { throw Later(why: reason(answer, reply), after: answer.retryAfter) }
+    return reply["cursor"]?.string
+  }
+
+  struct Later: Error {
+    var why: String
+    var after: Duration?
+  }
+
+  private func post(_ body: [UInt8], to path: String) -> HTTPClient.Answer {
+    let headers = ["Content-Type: application/x-ndjson", "Authorization: Bearer \(token)"]
+    return http.post(body, to: "\(url.scheme)\(url.host)\(path)", headers: headers)
+  }
+
+  /// One sentence for the log, which contains neither the token nor a report.
+  private func reason(_ answer: HTTPClient.Answer, _ reply: JSONValue?) -> String {
+    if answer.status == 0 { return "\(url.host): \(answer.problem.contains("@") ? "a proxy fails" : answer.problem)" }
+    let code = reply?["code"]?.string, text = reply?["message"]?.string
+    let words = [code, text].compactMap { $0 }.joined(separator: ": ")
+    return "\(url.host) answers \(answer.status)" + (words.isEmpty ? "" : " (\(CleanText.line(words)))")
+  }
+
+  private static func refusals(_ reply: JSONValue?) -> [(item: Int, reason: String)] {
+    guard case .array(let entries)? = reply?["refused"] else { return [] }
+    return entries.compactMap { entry in
+      guard let item = entry["item"]?.int, let code = entry["code"]?.string else { return nil }
+      return (item, "\(code): \(entry["message"]?.string ?? "")")
+    }
+  }
+
+  /// Escapes a name for a query.
+  private static func escaped(_ text: String) -> String {
+    text.utf8.map { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+        String(Unicode.Scalar(byte))
+      default: "%" + String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+      }
+    }.joined()
+  }
+}

@@ -1,0 +1,45 @@
+import CrashReport
+
+/// Decides which crashes the fleet receives as whole reports; it only counts the others.
+///
+/// A bad deploy crashes thousands of processes in the same way. The first reports of a group show what is wrong, and a
+/// report an hour shows whether it is still the same.
+struct FleetPolicy {
+  /// The number of first reports of a group in a build that are sent.
+  static let first = 3
+  /// The maximum number of groups that the policy remembers.
+  ///
+  /// When it forgets them, their next reports are sent again.
+  private static let limit = 4_096
+
+  private struct Key: Hashable {
+    var group: String
+    var program: String
+    var build: String
+  }
+
+  private struct Sent {
+    var count: Int
+    var hour: UInt64
+  }
+
+  private var sent: [Key: Sent] = [:]
+  private var pace: Pace
+
+  /// - Parameter perMinute: The rate limit of whole reports. Crashes above it are counted.
+  init(perMinute: Int) { pace = Pace(perMinute: perMinute) }
+
+  /// Returns whether the fleet receives this crash as a whole report, and remembers it as sent.
+  mutating func sendsWhole(_ report: CrashReport, at now: ContinuousClock.Instant) -> Bool {
+    let key = Key(group: report.group.key, program: report.process.name, build: report.process.buildID)
+    let hour = FleetCounters.hour(of: report)
+    let known = sent[key]
+    if let known, known.count >= Self.first, known.hour == hour { return false }
+    var trial = pace
+    guard trial.delay(at: now) == .zero else { return false }
+    pace = trial
+    if known == nil, sent.count >= Self.limit { sent.removeAll() }
+    sent[key] = Sent(count: (known?.count ?? 0) + 1, hour: hour)
+    return true
+  }
+}

@@ -1,0 +1,223 @@
+import CrashClient
+import CrashProtocol
+public import CrashReport
+import LinuxSystem
+
+/// Reads events from crashd, and sends them to the fleet in batches.
+///
+/// A batch is acknowledged in crashd only after the fleet has committed it. With the batch, the fleet stores the cursor
+/// after it. When this program starts again, it continues at that cursor, even if crashd missed the acknowledgement, so
+/// no crash is counted twice.
+public struct FleetRunner: Sendable {
+  static let name = "fleet"
+  /// How long a whole report waits for further ones.
+  private static let linger = Duration.milliseconds(100)
+  /// How long counters wait.
+  private static let interval = Duration.seconds(60)
+
+  private let client: FleetClient
+  private let subscriber: String
+  private let filter: String?
+  private let scrubber: TextScrubber?
+  private let around: SinkRunner.Surroundings
+  private let perMinute: Int
+  private var backoff = Backoff()
+
+  /// - Parameters:
+  ///   - client: The client of the fleet.
+  ///   - subscriber: The name of the cursor in crashd.
+  ///   - filter: Limits the runner to programs whose name contains this string.
+  ///   - perMinute: The rate limit of whole reports.
+  ///   - scrubber: The scrubber of the events. If nil, events are not scrubbed.
+  ///   - around: The other dependencies.
+  public init(
+    _ client: FleetClient, subscriber: String, filter: String?, perMinute: Int, scrubber: TextScrubber?,
+    around: SinkRunner.Surroundings
+  ) {
+    (self.client, self.subscriber, self.filter, self.scrubber) = (client, subscriber, filter, scrubber)
+    (self.perMinute, self.around) = (perMinute, around)
+  }
+
+  /// Sends events until a stop is requested.
+  public mutating func run() {
+    around.board.change(Self.name) { _ in }
+    var work = Work(policy: FleetPolicy(perMinute: perMinute))
+    while true {
+      do throws(ClientError) {
+        if try follow(&work) { return }
+      } catch {
+        if error == .cancelled {
+          // Events that are not sent yet come again at the next start.
+          return
+        }
+        if case .closed = error {
+          around.log(.debug, "\(Self.name): crashd closed the stream")
+        } else {
+          beginWaiting(SinkRunner.text(error))
+        }
+      }
+      if around.wait(backoff.delay()) { return }
+    }
+  }
+
+  /// What survives the end of a stream.
+  private struct Work {
+    var policy: FleetPolicy
+    var batch = FleetBatch()
+    var recent = RecentEvents(limit: SinkRunner.memory)
+    var host: FleetHost?
+    /// The stream whose committed cursor is known.
+    var resumed: String?
+    /// A cursor that the fleet has committed, and crashd does not know of yet.
+    var unacknowledged: String?
+  }
+
+  /// Reads the events of one stream.
+  ///
+  /// Returns true if a stop was requested.
+  private mutating func follow(_ work: inout Work) throws(ClientError) -> Bool {
+    // crashd sends unacknowledged events again. The policy and the counters of this run have seen them, but they cannot
+    // tell which ones, so the batch is sent and acknowledged first.
+    try acknowledge(&work)
+    if !work.batch.isEmpty, try flush(&work) { return true }
+    let stream = try around.subscribe(Self.name, subscriber, filter)
+    while true {
+      let event: EventStream.Event?
+      do throws(ClientError) {
+        event = try stream.next(timeout: patience(work.batch), hangup: around.stop.descriptor)
+      } catch {
+        if case .timedOut = error {
+          if try flush(&work) { return true }
+          continue
+        }
+        guard let cursor = stream.unreadableCursor else { throw error }
+        refuse("behind cursor \(cursor)", SinkRunner.text(error))
+        work.batch.add(event: cursor, now: around.now())
+        if case .malformedReply = error { continue }
+        return false
+      }
+      switch event {
+      case nil: return false
+      case .ready?: endWaiting()
+      case .report(let received, let cursor)?:
+        if try resume(&work, received.report, cursor) { return false }
+        take(received, cursor, &work)
+        if work.batch.isFull || patience(work.batch) == .zero, try flush(&work) { return true }
+      }
+    }
+  }
+
+  /// How long the runner waits for the next event; nil without a limit.
+  private func patience(_ batch: FleetBatch) -> Duration? {
+    guard let since = batch.since else { return nil }
+    let now = around.now()
+    let reports = batch.reportsSince.map { Self.linger - $0.duration(to: now) }
+    return max(.zero, min(reports ?? Self.interval, Self.interval - since.duration(to: now)))
+  }
+
+  /// Asks the fleet where this machine is, once for each store of crashd.
+  ///
+  /// Returns true if the stream must begin again, because the fleet has later events than crashd knows of.
+  private mutating func resume(_ work: inout Work, _ report: CrashReport, _ cursor: String) throws(ClientError) -> Bool
+  {
+    let (host, stream) = (work.host ?? FleetHost(report), Self.stream(subscriber, cursor))
+    work.host = host
+    if work.resumed == stream { return false }
+    while true {
+      do throws(FleetClient.Later) {
+        let known = try client.position(host, stream: stream)
+        work.resumed = stream
+        endWaiting()
+        guard let known else { return false }
+        work.unacknowledged = known
+        return true
+      } catch {
+        around.board.change(Self.name) { $0.retries += 1 }
+        beginWaiting(error.why)
+        if around.wait(backoff.delay(atLeast: error.after)) { throw .cancelled }
+      }
+    }
+  }
+
+  /// The name of the stream in the fleet: the subscriber, and the store that issued the cursor.
+  private static func stream(_ subscriber: String, _ cursor: String) -> String {
+    "\(subscriber)@\(cursor.prefix { $0 != "." && $0 != "-" }.prefix(64))"
+  }
+
+  private mutating func take(_ received: ReceivedReport, _ cursor: String, _ work: inout Work) {
+    defer { work.batch.add(event: cursor, now: around.now()) }
+    let key = RecentEvents.Key(received.report)
+    if work.recent.contains(key) {
+      around.board.change(Self.name) { $0.repeated += 1 }
+      return
+    }
+    work.recent.insert(key)
+    guard let event = try? SinkEvent(received, scrubbedBy: scrubber), let host = work.host else {
+      // Do not log the error message, because it would repeat a part of the report.
+      refuse(received.report.id, "cannot read it after scrubbing")
+      return
+    }
+    if work.policy.sendsWhole(event.report, at: around.now()) {
+      do { try work.batch.add(whole: event, host, now: around.now()) } catch {
+        refuse(event.report.id, "cannot encode the report: \(error)")
+      }
+    } else {
+      work.batch.counters.add(event.report)
+    }
+  }
+
+  /// Sends the batch until the fleet has committed it, and acknowledges it in crashd.
+  ///
+  /// Returns true after a stop.
+  private mutating func flush(_ work: inout Work) throws(ClientError) -> Bool {
+    guard let host = work.host, let cursor = work.batch.cursor else {
+      // Without a host there was no readable event, so only the unreadable ones are acknowledged.
+      if let cursor = work.batch.cursor { try around.client.acknowledge(cursor, subscriber: subscriber) }
+      work.batch.markSent()
+      return false
+    }
+    while true {
+      let body = (try? work.batch.body(host, stream: Self.stream(subscriber, cursor))) ?? []
+      switch client.send(body) {
+      case .committed(let refused, let count):
+        for (item, reason) in refused { refuse(work.batch.id(ofLine: item) ?? "item \(item)", reason) }
+        around.board.change(Self.name) { $0.delivered += max(0, work.batch.events - count) }
+        work.batch.markSent()
+        endWaiting()
+        backoff.reset()
+        work.unacknowledged = cursor
+        try acknowledge(&work)
+        return false
+      case .refused(let why):
+        // The fleet refuses the body as a whole. Its reports are dropped one by one, until it accepts the rest.
+        guard let id = work.batch.removeFirst() else {
+          around.board.change(Self.name) { $0.retries += 1 }
+          beginWaiting(why)
+          if around.wait(backoff.delay()) { return true }
+          continue
+        }
+        refuse(id, why)
+      case .later(let why, let after):
+        around.board.change(Self.name) { $0.retries += 1 }
+        beginWaiting(why)
+        if around.wait(backoff.delay(atLeast: after)) { return true }
+      }
+    }
+  }
+
+  /// Tells crashd what the fleet has committed.
+  ///
+  /// Without this, crashd would send the same events again, and the counters would count them again.
+  private func acknowledge(_ work: inout Work) throws(ClientError) {
+    guard let cursor = work.unacknowledged else { return }
+    do throws(ClientError) { try around.client.acknowledge(cursor, subscriber: subscriber) } catch {
+      // crashd refuses a cursor of an earlier store.
+      guard case .refused = error else { throw error }
+    }
+    work.unacknowledged = nil
+  }
+
+  private func refuse(_ id: String, _ why: String) { around.refuse(Self.name, id, why) }
+  private func beginWaiting(_ why: String) { around.beginWaiting(Self.name, why) }
+  private func endWaiting() { around.endWaiting(Self.name) }
+}

@@ -1,0 +1,215 @@
+import CrashClient
+import CrashProtocol
+import CrashReport
+import Foundation
+import Synchronization
+import TestKit
+import Testing
+
+@testable import crash_forward
+
+@Suite("FleetRunner")
+struct FleetRunnerTests {
+  /// One run against a simulated crashd and a simulated fleet.
+  private struct Run {
+    var requests: [StubServer.Request]
+    var acknowledged: [String]
+    var counts: SinkCounts
+    var log: [String]
+
+    /// The items of all batches: the ids of reports, and the counts.
+    var bodies: [[JSONValue]] {
+      requests.filter { $0.line.contains("/v1/reports") }.map { request in
+        request.body.split(separator: UInt8(ascii: "\n")).compactMap { JSONValue(parsing: Array($0)) }
+      }
+    }
+    var whole: [String] { bodies.joined().compactMap { $0["report"]?["id"]?.string } }
+    var counted: [Int] { bodies.joined().compactMap { $0["count"]?["crashes"]?.int } }
+    var positions: [String] { bodies.joined().compactMap { $0["position"]?["cursor"]?.string } }
+  }
+
+  private final class Lines: Sendable {
+    private let lines = Mutex<[String]>([])
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
+    var all: [String] { lines.withLock { $0 } }
+  }
+
+  private static let committed = StubServer.Answer(body: #"{"committed":true,"items":{"stored":1},"refused":[]}"#)
+
+  /// Runs until crashd has received the last cursor.
+  ///
+  /// Events have the cursors `e.1`, `e.2`, …, and the ids `a1`, `a2`, …. Each look at the clock takes `step`.
+  private func run(
+    _ count: Int, position: String? = nil, step: Duration = .seconds(20), more: String = "",
+    failsAcknowledgements: Int = 0,
+    answer: @escaping @Sendable (StubServer.Request, Int) -> StubServer.Answer? = { _, _ in committed }
+  ) throws -> Run {
+    let (stop, acknowledged, log, board) = (try StopSignal(), Lines(), Lines(), SinkBoard())
+    let failures = Mutex(failsAcknowledgements)
+    let server = try StubServer { request, earlier in
+      request.line.contains("/v1/position")
+        ? StubServer.Answer(body: position.map { "{\"cursor\":\"\($0)\"}" } ?? #"{"cursor":null}"#)
+        : answer(request, earlier)
+    }
+    defer { server.stop() }
+    let daemon = try FakeDaemon { connection in
+      guard let call = connection.call() else { return }
+      if call.contains("Crashd.Ack") {
+        let isLost = failures.withLock { left in
+          left -= 1
+          return left >= 0
+        }
+        if isLost { return }
+        let cursor = (1...count).map { "e.\($0)" }.last { call.contains("\"\($0)\"") } ?? ""
+        acknowledged.add(cursor)
+        connection.reply(#"{"cursor":"\#(cursor)"}"#)
+        if cursor == "e.\(count)" { stop.stop() }
+        return
+      }
+      let seen = acknowledged.all.compactMap { Int($0.dropFirst(2)) }.max() ?? 0
+      connection.reply(#"{"ready":true}"#, continues: true)
+      for number in seen..<count {
+        connection.reply(
+          #"{"cursor":"e.\#(number + 1)","report":\#(SampleJSON.report(id: "a\(number + 1)", more: more))}"#,
+          continues: true)
+      }
+      connection.waitForHangup()
+    }
+    defer { daemon.stop() }
+    var around = SinkRunner.Surroundings(
+      client: CrashClient(socketPath: daemon.socketPath), stop: stop, board: board,
+      log: SinkLog { level, text in log.add("\(level): \(text)") })
+    let start = ContinuousClock.now
+    let looks = Mutex(0)
+    around.now = {
+      looks.withLock { count in
+        count += 1
+        return start + step * count
+      }
+    }
+    around.wait = { _ in stop.wait(for: .zero) }
+    let client = try #require(
+      FleetClient(url: "http://127.0.0.1:\(server.port)", token: "cft_1_x", http: HTTPClient(stop: stop)))
+    var runner = FleetRunner(
+      client, subscriber: "t.fleet", filter: nil, perMinute: 6_000, scrubber: nil, around: around)
+    runner.run()
+    return Run(
+      requests: server.requests, acknowledged: acknowledged.all, counts: board.counts(of: "fleet"), log: log.all)
+  }
+
+  @Test("the first three reports of a group are sent whole, and the others as a counter that only grows")
+  func policy() throws {
+    let run = try run(7)
+    #expect(run.whole == ["a1", "a2", "a3"])
+    #expect(run.counted.last == 4 && run.counted == run.counted.sorted())
+    #expect(run.positions.last == "e.7" && run.acknowledged.last == "e.7")
+    #expect(run.counts.delivered == 7)
+    let count = try #require(run.bodies.joined().last { $0["count"] != nil })
+    #expect(count["count"]?["group"]?["key"]?.string == "k" && count["count"]?["program"]?.string == "shop")
+    #expect(count["count"]?["hour"]?.int == 498_680 && (count["count"]?["run"]?.int ?? 0) > 0)
+    #expect(run.requests.allSatisfy { $0.headers["authorization"] == "Bearer cft_1_x" })
+  }
+
+  @Test("crashd receives an acknowledgement only after the fleet has committed the batch")
+  func acknowledgement() throws {
+    let order = Lines()
+    let run = try run(1) { request, _ in
+      order.add("sent")
+      return order.all.count < 4
+        ? StubServer.Answer(status: 503, body: #"{"code":"database","message":"m"}"#) : Self.committed
+    }
+    #expect(run.acknowledged == ["e.1"])
+    #expect(order.all.count == 4 && run.whole == ["a1", "a1", "a1", "a1"])
+    #expect(run.counts.retries == 3 && run.counts.delivered == 1)
+    // The reason is logged once.
+    #expect(run.log.filter { $0.contains("answers 503 (database: m)") }.count == 1)
+    #expect(run.log.last == "notice: fleet: recovered")
+  }
+
+  @Test("a new run continues where the fleet is, although crashd missed the acknowledgement")
+  func resumed() throws {
+    let run = try run(5, position: "e.3")
+    #expect(run.acknowledged.first == "e.3")
+    #expect(run.whole == ["a4", "a5"])
+    #expect(run.requests.count { $0.line.contains("/v1/position") } == 1)
+    #expect(run.requests[0].line.contains("stream=t.fleet%40e "))
+  }
+
+  @Test("a lost acknowledgement is repeated before the next events, which are then counted once")
+  func lostAcknowledgement() throws {
+    let run = try run(6, failsAcknowledgements: 1)
+    #expect(run.whole == ["a1", "a2", "a3"])
+    #expect(run.counted.last == 3)
+  }
+
+  @Test("a body that the fleet never accepts loses its reports one by one, until the rest is accepted")
+  func refusedBody() throws {
+    let run = try run(2, step: .milliseconds(1)) { request, _ in
+      String(decoding: request.body, as: UTF8.self).contains(#""id":"a1""#)
+        ? StubServer.Answer(status: 413, body: #"{"code":"body-too-large","message":"m"}"#) : Self.committed
+    }
+    #expect(run.counts.refused == 1 && run.acknowledged.last == "e.2")
+    #expect(run.log.contains { $0.hasPrefix("error: fleet: dropped report a1: ") && $0.contains("body-too-large") })
+    #expect(run.bodies.last?.contains { $0["report"]?["id"]?.string == "a2" } == true)
+  }
+
+  @Test("an item that the fleet refuses is counted and logged, and the others are delivered")
+  func refusedItem() throws {
+    let run = try run(1) { _, _ in
+      let reply =
+        #"{"committed":true,"items":{"refused":1},"refused":[{"item":0,"code":"missing-field","message":"m"}]}"#
+      return StubServer.Answer(body: reply)
+    }
+    #expect(run.counts.refused == 1 && run.counts.delivered == 0)
+    #expect(run.log.contains("error: fleet: dropped report a1: missing-field: m"))
+  }
+
+  @Test("a machine without a machine id has an id from its host name")
+  func hosts() throws {
+    let named = try run(1, more: #""machine":{"host":"web-3"},"#)
+    let host = try #require(named.bodies.first?.first?["host"])
+    #expect(host["name"]?.string == "web-3" && host["machine"]?.string?.count == 32)
+    let known = try run(1, more: #""machine":{"host":"web-3","id":"0123456789abcdef0123456789abcdef"},"#)
+    #expect(known.bodies.first?.first?["host"]?["machine"]?.string == "0123456789abcdef0123456789abcdef")
+  }
+
+  @Test("one report an hour is whole after the first three, and a new build starts again")
+  func hours() throws {
+    var policy = FleetPolicy(perMinute: 6_000)
+    func sends(_ hour: Int, build: String = "ab") throws -> Bool {
+      let process =
+        #""process":{"pid":1,"uid":1,"name":"shop","executable":"/s","buildID":"\#(build)","startTime":"x"},"#
+      let time = #""time":"2026-11-21T0\#(hour):10:11Z","#
+      return policy.sendsWhole(try Sample.received(id: "a", more: time + process).report, at: .now)
+    }
+    #expect(try (0..<5).map { _ in try sends(1) } == [true, true, true, false, false])
+    #expect(try [sends(2), sends(2), sends(3)] == [true, false, true])
+    #expect(try sends(3, build: "cd"))
+  }
+
+  @Test("reports above the rate are counted")
+  func rate() throws {
+    var policy = FleetPolicy(perMinute: 6)
+    let now = ContinuousClock.now
+    let sent = try (0..<50).filter { number in
+      policy.sendsWhole(
+        try Sample.received(id: "a", more: #""group":{"key":"k\#(number)","title":"t"},"#).report, at: now)
+    }
+    #expect((1...2).contains(sent.count))
+  }
+
+  @Test("the fleet needs a URL without a path, and a token")
+  func settings() throws {
+    let accepted = ["https://f.example.org:8320", "http://127.0.0.1:8320/"].map(FleetClient.takes(url:))
+    let refused = ["https://k@f.example.org", "https://f.example.org/x", "f.example.org"].map(FleetClient.takes(url:))
+    #expect(accepted == [true, true] && refused == [false, false, false])
+    var settings = ForwardSettings()
+    settings.fleetURL = "https://f.example.org"
+    let stop = try StopSignal()
+    let error = #expect(throws: (any Error).self) {
+      try CrashForwarder(
+        settings, client: CrashClient(socketPath: "/x"), stop: stop, board: SinkBoard(), log: SinkLog { _, _ in })
+    }
+    #expect("\(error.map { "\($0)" } ?? "")".contains("'crash-fleet token add' prints one"))
+  }
+}
