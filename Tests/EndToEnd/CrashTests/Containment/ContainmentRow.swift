@@ -119,7 +119,7 @@ extension ContainmentRow {
       it would have without containment. The report then has the same message and the same request as without containment. In the mode
       `drain`, the outcome *contain* is replaced by *drain*. The tests run a debug build on two processors or more.
 
-      | trap | outcome | reason in the report | trapped request | other requests |
+      | where or how a request traps | outcome | reason in the report | result of the trapped request | other requests |
       |---|---|---|---|---|
 
       """
