@@ -109,10 +109,11 @@ def main():
 def write(options, rows):
     """Returns the lines of the table, which the document has between two marks."""
     lines = [
-        f"{options.seconds} s of wrk a run, {CONNECTIONS} connections, {os.cpu_count()} processors for server and wrk together.",
+        f"In each run, wrk sends requests for {options.seconds} s over {CONNECTIONS} connections. The server and wrk share",
+        f"{os.cpu_count()} processors.",
         "",
         "| protection | pair | unprotected, requests/s | protected | ratio | processor time a request, µs | ratio "
-        "| 99 % latency | resident, MiB | objects kept | left out |",
+        "| 99 % latency | resident, MiB | objects kept | objects skipped |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for way, number, before, after, ratio, cpu in rows:

@@ -21,9 +21,9 @@ PATIENCE_S = 120  # Only a failing run waits for this time.
 SECTION = """
 ## How soon after the fault
 
-The time from the fault to the line that `crashctl follow` prints, for {runs} crashes of {frames} frames of that server
-with its cache present: median {median:.1f} ms, least {least:.1f}, most {most:.1f} (goal {goal}). Parts of the
-median: {parts}.
+This section has the time from the fault to the line that `crashctl follow` prints. For {runs} crashes of {frames} frames
+of the same server, with its symbol cache present, the median is {median:.1f} ms, the shortest time {least:.1f} ms and
+the longest {most:.1f} ms (goal for the median: {goal} ms). The parts of the median: {parts}.
 """
 
 

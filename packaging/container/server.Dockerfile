@@ -1,4 +1,4 @@
-# A server whose debug files are kept apart. The context is the directory of a Swift package; from this repository:
+# Builds two images: a stripped server, and its debug file. The context is the directory of a Swift package; from this repository:
 #
 #   docker build -t shop --build-arg PRODUCT=DemoServer -f packaging/container/server.Dockerfile .
 #   docker build -t shop-debug --target debug --build-arg PRODUCT=DemoServer -f packaging/container/server.Dockerfile .

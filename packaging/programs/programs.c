@@ -15,7 +15,7 @@ static const struct {
   int (*main)(int, char **);
 } programs[] = {{"crashd", crashd_main}, {"crashctl", crashctl_main}, {"crash-forward", crash_forward_main}};
 
-// Runs the program that has the path's last component as its name. Returns -1 if there is none.
+// Runs the program that has the path's last component as its name. Returns -1 if no program has this name.
 static int run(const char *path, int count, char **arguments) {
   const char *slash = strrchr(path, '/');
   const char *name = slash != NULL ? slash + 1 : path;

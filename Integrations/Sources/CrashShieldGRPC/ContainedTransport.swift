@@ -15,8 +15,8 @@ public import GRPCCore
 /// names the method, the ID and the trace of the RPC. While containment is off, the transport only registers RPCs, and
 /// a trap ends the process.
 ///
-/// The operation of an RPC is the name of its method. If the server has no method of this name, the operation is a text
-/// that the client chose.
+/// The operation of an RPC is the name of its method. The client chooses this name, also if the server has no such
+/// method.
 ///
 /// An interceptor cannot contain an RPC. After a trap, abandoned work may still run, and this work must not use memory
 /// of its caller. The closure `next` of an interceptor is in memory of the caller.

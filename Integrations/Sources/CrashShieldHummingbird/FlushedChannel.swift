@@ -28,9 +28,9 @@ public struct FlushedChannel<Base: ServerChildChannel>: ServerChildChannel {
 
   /// Sets a connection up, as the base does.
   public func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
-    // A call of `close` passes the handlers from the last one to the first one. The first handler follows the handlers
-    // that the base adds here. The second one follows the handlers of HTTP/2 that the base adds after TLS has
-    // negotiated the protocol.
+    // `close` is called on each handler, from the last one in the pipeline to the first one. The `DelayedClose` at the
+    // first position is therefore called after the handlers that `base.setup` adds now. The other `DelayedClose` is
+    // called after the handlers of HTTP/2 that the base adds later, when TLS has negotiated the protocol.
     do {
       try channel.pipeline.syncOperations.addHandler(DelayedClose(), position: .first)
       let value = base.setup(channel: channel, logger: logger)

@@ -24,7 +24,7 @@ public final class Connection: Sendable {
     public var headers: [String: String] = [:]
     /// The body, with the framing of chunks.
     public var body = ""
-    /// Whether the body ended as its headers announce.
+    /// Whether the whole body arrived, according to its headers.
     public var isComplete = false
   }
 

@@ -105,7 +105,7 @@ public final class Server: Sendable {
   /// - Throws: The errors of the decoder and of the file system.
   public func waitUntilEnd() throws -> End {
     var status: Int32 = 0
-    // The pointer is valid during the call. WNOWAIT leaves the process to the deinit.
+    // The pointer is valid during the call. With WNOWAIT, the process remains a zombie, which the deinit reaps.
     var information = unsafe siginfo_t()
     while unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0 && errno == EINTR {}
     status = unsafe information._sifields._sigchld.si_status

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 struct DrainTests {
-  @Test("callbacks run once and in order, and a later callback runs at once")
+  @Test("each drain callback runs once, in order; a callback that is added after the beginning runs at once")
   func callbacks() {
     let (drain, calls) = (Drain(), Calls())
     drain.onBegin { calls.add(1) }

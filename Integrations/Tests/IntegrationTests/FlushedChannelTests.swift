@@ -25,9 +25,9 @@ struct FlushedChannelTests {
 
 /// The time at which the handler that closes the connection is added.
 enum Closing: Sendable {
-  /// In `setup`, as for HTTP/2 without TLS.
+  /// `setup` adds the handler, as for HTTP/2 without TLS.
   case isSetUpAtOnce
-  /// When the protocol is known, as for HTTP/2 over TLS.
+  /// The handler is added after `setup`, when the protocol is known, as for HTTP/2 over TLS.
   case isSetUpLater
 }
 

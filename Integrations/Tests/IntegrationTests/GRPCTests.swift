@@ -8,7 +8,7 @@ import Testing
 /// Tests the example server of grpc-swift-2.
 @Suite(.serialized)
 struct GRPCTests {
-  @Test("without containment a trap ends the process, and the report has the method, the ID and the trace")
+  @Test("without containment, a trap in an RPC ends the process, and the report has the method, the ID and the trace")
   func off() async throws {
     let server = try await onThread { try Server("grpc-server", containment: "off") }
     try await Self.withClient(of: server) { client in
@@ -23,7 +23,7 @@ struct GRPCTests {
     #expect(request.traceID == Trace.id && request.spanID == Trace.span)
   }
 
-  @Test("while the process drains, a trap is answered, and another RPC finishes")
+  @Test("in the mode drain, an RPC that traps gets an error, and another RPC finishes")
   func drain() async throws {
     let server = try await onThread { try Server("grpc-server", containment: "drain") }
     try await Self.withClient(of: server) { client in
@@ -40,7 +40,7 @@ struct GRPCTests {
     #expect(end.reports.first?.request?.operation == "shop.Shop/Article")
   }
 
-  @Test("within the budget a trap is answered, also in a stream of messages, and the process serves on")
+  @Test("within the budget, an RPC that traps gets an error, also in a stream of messages, and the process continues")
   func contain() async throws {
     let server = try await onThread { try Server("grpc-server", containment: "contain:3") }
     try await Self.withClient(of: server) { client in

@@ -11,7 +11,7 @@ struct HTTPTests {
   private static let route = ["hummingbird-server": "GET /articles/{index}", "nio-server": "GET /articles/{argument}"]
 
   @Test(
-    "without containment a trap ends the process, and the report has the route, the ID and the trace",
+    "without containment, a trap in a request ends the process, and the report has the route, the ID and the trace",
     arguments: servers)
   func off(name: String) async throws {
     let end = try await onThread {
@@ -33,7 +33,7 @@ struct HTTPTests {
   }
 
   @Test(
-    "while the process drains, a trap is answered, other requests finish, and connections are closed",
+    "in the mode drain, a request that traps is answered, other requests finish, and connections are closed",
     arguments: servers)
   func drain(name: String) async throws {
     let end = try await onThread {
@@ -58,7 +58,9 @@ struct HTTPTests {
     #expect(request.operation == Self.route[name] && request.traceID == Trace.id && request.spanID == Trace.span)
   }
 
-  @Test("within the budget a trap is answered, and the process serves on and exits normally", arguments: servers)
+  @Test(
+    "within the budget, a request that traps is answered, and the process continues and exits normally",
+    arguments: servers)
   func contain(name: String) async throws {
     let end = try await onThread {
       let server = try Server(name, containment: "contain:2")

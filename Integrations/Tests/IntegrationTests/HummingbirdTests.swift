@@ -5,7 +5,7 @@ import Testing
 /// Tests the features that only the Hummingbird server has.
 @Suite(.serialized)
 struct HummingbirdTests {
-  @Test("a trap in a streamed body closes the connection, and the process serves on")
+  @Test("a trap in a streamed response body closes the connection, and the process continues")
   func stream() async throws {
     try await onThread {
       let server = try Server("hummingbird-server", containment: "contain:2")
@@ -17,7 +17,7 @@ struct HummingbirdTests {
     }
   }
 
-  @Test("a trap while a child task reads the request's body is answered, and the process serves on")
+  @Test("a request that traps while a child task reads its body is answered, and the process continues")
   func upload() async throws {
     try await onThread {
       let server = try Server("hummingbird-server", containment: "contain:2")
@@ -31,7 +31,7 @@ struct HummingbirdTests {
     }
   }
 
-  @Test("an invalid body of a request after the response has begun closes the connection without a second response")
+  @Test("an invalid request body after the response has begun closes the connection without a second response")
   func echo() async throws {
     try await onThread {
       let socket = try ListeningSocket()

@@ -5,7 +5,7 @@ import Testing
 struct SampleTests {
   private static let root = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../..").standardizedFileURL
 
-  @Test("the lines of each sample are consecutive lines of its program, except for comments")
+  @Test("the lines of each sample in docs/frameworks.md are consecutive lines of its program, except for comments")
   func samples() throws {
     let page = try String(contentsOf: Self.root.appendingPathComponent("docs/frameworks.md"), encoding: .utf8)
     let samples = page.components(separatedBy: "<!-- sample: ").dropFirst()

@@ -6,7 +6,7 @@ struct TraceParentTests {
   private static let span = "00f067aa0ba902b7"
 
   @Test(
-    "a valid header has the IDs of the trace and of the span",
+    "a valid traceparent header has the IDs of the trace and of the span",
     arguments: [
       "00-\(trace)-\(span)-01", "00-\(trace)-\(span)-00", "cc-\(trace)-\(span)-01", "cc-\(trace)-\(span)-01-more",
     ])
@@ -16,7 +16,7 @@ struct TraceParentTests {
   }
 
   @Test(
-    "an invalid header has no IDs",
+    "an invalid traceparent header has no IDs",
     arguments: [
       "", "00", "00-\(trace)-\(span)", "00-\(trace)-\(span)-0", "00-\(trace)-\(span)-01-more",
       "00-\(trace)-\(span)-01 ",
@@ -26,7 +26,7 @@ struct TraceParentTests {
     ])
   func invalid(header: String) { #expect(TraceParent(header) == nil) }
 
-  @Test("a request with two headers has no IDs")
+  @Test("a request with two traceparent headers has no IDs")
   func two() {
     let header = "00-\(Self.trace)-\(Self.span)-01"
     #expect(TraceParent(onlyOf: [header]) != nil)

@@ -7,7 +7,7 @@ import IntegrationKit
 import Testing
 
 struct TracingTests {
-  @Test("the instrument extracts a valid header and ignores an invalid one")
+  @Test("the tracing instrument extracts a valid traceparent header and ignores an invalid one")
   func extraction() {
     let header = "00-\(Trace.id)-\(Trace.span)-01"
     var context = ServiceContext.topLevel

@@ -32,7 +32,7 @@ extension Scenario {
       $0.isSilentDeath = true
       $0.function = ""
       $0.crashedCount = 0
-      $0.withoutDebugger = "there is no stack to compare"
+      $0.withoutDebugger = "the report has no stack that could be compared"
     }
   }
 }

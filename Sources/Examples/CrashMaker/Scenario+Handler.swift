@@ -16,7 +16,7 @@ extension Scenario {
     }.with {
       $0.callsLibrary = true
       $0.mark = "null-write"
-      $0.withoutDebugger = "the record is minimal"
+      $0.withoutDebugger = "the record of a crash in the handler is incomplete"
     },
     c(
       "crash-in-previous-handler", "SIGSEGV", "crash in the handler that was there before",
@@ -99,6 +99,6 @@ extension Scenario {
   ]
 
   private func aboutFirstFault() -> Scenario {
-    with { $0.withoutDebugger = "the report is about the first fault, gdb about the re-raised signal" }
+    with { $0.withoutDebugger = "the report shows the first fault, but gdb shows the re-raised signal" }
   }
 }

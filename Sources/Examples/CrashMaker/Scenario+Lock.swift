@@ -35,7 +35,7 @@ extension Scenario {
         cs_fault_crash_during_exit),
       c("before-main", "SIGSEGV", "crash in a constructor, before main()", function: "cs_fault_before_main", {}).with {
         $0.threads = [.main]
-        $0.withoutDebugger = "the program executes itself again, with an early start"
+        $0.withoutDebugger = "the program executes itself again, with `CRASHSHIELD_EARLY=1`"
         $0.environment = ["CRASHSHIELD_EARLY": "1"]
       },
     ] + made

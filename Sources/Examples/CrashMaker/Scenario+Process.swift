@@ -20,7 +20,7 @@ extension Scenario {
       $0.mark = "null-write"
       $0.reportedSignal = "SIGSEGV"
       $0.isChildReported = true
-      $0.withoutDebugger = "gdb follows the parent"
+      $0.withoutDebugger = "gdb follows the parent process, but a child process crashes"
     },
     Scenario(
       "double-fork-reattached", "", "cs_fault_null_write",
@@ -29,7 +29,7 @@ extension Scenario {
       $0.mark = "null-write"
       $0.reportedSignal = "SIGSEGV"
       $0.isChildReported = true
-      $0.withoutDebugger = "gdb follows the parent"
+      $0.withoutDebugger = "gdb follows the parent process, but a child process crashes"
       $0.environment = ["CRASHSHIELD_FORK": "1"]
     },
     c("posix_spawn-child", "", "crash in a spawned child", function: "cs_fault_null_write", cs_fault_posix_spawn_child)
@@ -37,7 +37,7 @@ extension Scenario {
         $0.mark = "null-write"
         $0.reportedSignal = "SIGSEGV"
         $0.isChildReported = true
-        $0.withoutDebugger = "gdb follows the parent"
+        $0.withoutDebugger = "gdb follows the parent process, but a child process crashes"
       },
     c("exec-after-attach", "", "become another program", cs_fault_exec_after_attach).with {
       $0.silence = "nothing crashes"

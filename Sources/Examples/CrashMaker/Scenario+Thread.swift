@@ -17,7 +17,7 @@ extension Scenario {
       c(
         "uninterruptible-thread", "SIGSEGV", "crash beside a thread that waits for its vfork child",
         cs_fault_uninterruptible_thread
-      ).with { $0.withoutDebugger = "gdb waits for that thread" },
+      ).with { $0.withoutDebugger = "gdb waits for the uninterruptible thread" },
       c(
         "crash-while-creating-threads", "SIGSEGV", "crash while other threads make threads",
         cs_fault_crash_while_creating_threads),
@@ -33,7 +33,7 @@ extension Scenario {
       .with {
         $0.crashedCount = count
         $0.mark = "simultaneous"
-        $0.withoutDebugger = "gdb stops at one of several threads"
+        $0.withoutDebugger = "gdb stops at one of the crashing threads"
       }
   }
 

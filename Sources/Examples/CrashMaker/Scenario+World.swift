@@ -33,7 +33,7 @@ extension Scenario {
     ).with {
       $0.needsRoot = true
       $0.isChildReported = true
-      $0.withoutDebugger = "gdb follows the parent"
+      $0.withoutDebugger = "gdb follows the parent process, but a child process crashes"
       $0.threads = [.main]
       $0.function = "wait_to_be_killed"
       $0.mark = ""
@@ -48,7 +48,7 @@ extension Scenario {
     with {
       $0.needsRoot = true
       $0.isChildReported = true
-      $0.withoutDebugger = "gdb follows the parent"
+      $0.withoutDebugger = "gdb follows the parent process, but a child process crashes"
       $0.prepare = { cs_prepare_pid_namespace() }
     }
   }

@@ -17,7 +17,7 @@ struct GuardTableTests {
     .timeLimit(.minutes(10)))
   func table() async throws {
     var lines = [
-      "| | guard | fault | without | `off` | `observe` | `absorb` | why the process goes on | other tests |",
+      "| | guard | fault | without the guard | `off` | `observe` | `absorb` | why the process goes on | other tests |",
       "|---|---|---|---|---|---|---|---|---|",
     ]
     for (index, scene) in GuardScene.all.enumerated() {

@@ -48,7 +48,7 @@ struct ContainmentRow: Sendable, CustomTestStringConvertible {
 
   static let all: [Self] = [
     contained("index", "an index out of range"),
-    contained("deep", "the same, 100 frames deep"),
+    contained("deep", "an index out of range, 100 frames deep"),
     contained("fatal-error", "`fatalError`"),
     contained("precondition", "`precondition`"),
     contained("unwrap", "the forced unwrap of nil"),
@@ -114,12 +114,12 @@ extension ContainmentRow {
     let introduction = """
       # What a trap ends
 
-      `make containment-table` writes this table, and ContainmentTests runs each line, with `contain` and without containment. \(requests)
-      requests are in flight when another request traps. In each line that is not *contain*, the process ends with the signal that it would have
-      without containment, and the report has the same message and the same request. With `drain`, each *contain* is a drain. The tests run a
-      debug build on two processors or more.
+      `make containment-table` writes this table, and ContainmentTests runs each row, with `contain` and without containment. \(requests)
+      requests are in flight when another request traps. In each row whose outcome is not *contain*, the process ends with the signal that
+      it would have without containment. The report then has the same message and the same request as without containment. In the mode
+      `drain`, the outcome *contain* is replaced by *drain*. The tests run a debug build on two processors or more.
 
-      | trap | outcome | reason in the report | trapped request | other requests |
+      | where or how a request traps | outcome | reason in the report | result of the trapped request | other requests |
       |---|---|---|---|---|
 
       """
@@ -129,7 +129,10 @@ extension ContainmentRow {
   private func cells(_ requests: Int) -> [String] {
     let lost = "lost"
     let trapped =
-      verdict == .die ? lost : isRequestKnown ? "error at once" : way == "outlives" ? "had ended" : "error at the end"
+      verdict == .die
+      ? lost
+      : isRequestKnown
+        ? "error at once" : way == "outlives" ? "had ended before the trap" : "error at the end of the drain"
     let half = requests / 2
     let others =
       switch verdict {
@@ -137,7 +140,7 @@ extension ContainmentRow {
       case .contain,
         .drain where !hasDependents:
         "\(requests) finish"
-      case .drain: "\(half) finish; \(half) that need the same get an error"
+      case .drain: "\(half) finish; \(half) that need the same resource get an error"
       }
     return [trap, verdict.rawValue, reason == "none" ? "–" : "`\(reason)`", trapped, others]
   }

@@ -94,7 +94,7 @@ extension Scenario {
   /// Returns nil if the scenario can run.
   var obstacle: String? {
     if architecture != .current, let reason = MatrixEmulation.obstacles[name] { return reason }
-    if needsMemoryLimit { return "needs a temporary control group; SilentDeathTests runs it" }
+    if needsMemoryLimit { return "needs a temporary control group; SilentDeathTests runs this scenario" }
     return needsRoot && geteuid() != 0 ? "needs root" : nil
   }
 

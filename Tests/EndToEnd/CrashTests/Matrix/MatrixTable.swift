@@ -28,7 +28,7 @@ struct MatrixTable {
     lines += section("Known gaps", gaps)
     lines += section("Not run here", notRun.map { "\($0.name): \($0.reason)" })
     let share = Double(notRunCount * 1_000 / max(1, cells.count + notRunCount)) / 10
-    lines += ["", "\(cells.count) cells were run; \(notRunCount) (\(share) %) cannot run."]
+    lines += ["", "\(cells.count) cells were run. \(notRunCount) further cells (\(share) % of all) cannot run."]
     let repeated = cells.filter(\.isRepeated).map(\.label)
     if !repeated.isEmpty {
       lines += ["", "Run twice, because the first result was wrong: \(repeated.joined(separator: "; "))."]

@@ -17,17 +17,20 @@ struct MatrixTests {
   /// The scenarios that are not in this matrix, each with the tests that cover it, or with the reason why no test
   /// covers it.
   private static let elsewhere = [
-    ("shift", "Swift's shifts do not trap"),
+    ("shift", "is not a scenario, because Swift's shifts do not trap"),
     (
       "use-after-free-field, -retain, -release, over-release, double-release",
-      "without protection the result is random; with protection: CrashShieldTests"
+      "without protection, the result is random; CrashShieldTests runs these uses with protection"
     ),
-    ("on a NIO event loop", "DemoServerTests, StackOverflowTests.eventLoop"),
-    ("swift-backtrace-enabled in a static build", "EarlyStartTests, over the installed programs"),
-    ("daemon-down-at-start, daemon-down-at-crash", "LossTests"),
-    ("store-corrupt", "ReportStoreTests"),
-    ("hostile-ring, hostile-hello, descriptor-flood", "HostileRingTests, HostileHelloTests, AttachServerTests"),
-    ("slow-subscriber", "SubscribeTests"),
+    ("on a NIO event loop", "DemoServerTests and StackOverflowTests.eventLoop run these crashes"),
+    ("swift-backtrace-enabled in a static build", "EarlyStartTests runs this scenario with the installed programs"),
+    ("daemon-down-at-start, daemon-down-at-crash", "LossTests runs these scenarios"),
+    ("store-corrupt", "ReportStoreTests runs this scenario"),
+    (
+      "hostile-ring, hostile-hello, descriptor-flood",
+      "HostileRingTests, HostileHelloTests and AttachServerTests run these scenarios"
+    ),
+    ("slow-subscriber", "SubscribeTests runs this scenario"),
     (
       "daemon-killed-while-draining, -restart-under-load, -upgrade, store-full, clock-jump, 10,000-crash-burst,"
         + " crash-loop",
@@ -80,10 +83,10 @@ struct MatrixTests {
   private static func notRun(_ scenarios: [Scenario]) -> [(name: String, reason: String)] {
     scenarios.compactMap { scenario in scenario.obstacle.map { (scenario.name, $0) } }
       + MatrixEmulation.absent
-      + scenarios.filter(\.needsDebug).map { ($0.name, "in a debug build only") }
-      + scenarios.filter(\.needsDynamicLibrary).map { ($0.name, "with the dynamic Swift library only") }
+      + scenarios.filter(\.needsDebug).map { ($0.name, "runs only in debug builds") }
+      + scenarios.filter(\.needsDynamicLibrary).map { ($0.name, "runs only with the dynamic Swift library") }
       + scenarios.filter(\.needsLibrary).map {
-        ($0.name, "not with the preloaded shield: the scenario calls the library, or reads its answer")
+        ($0.name, "does not run with the preloaded shield, because the scenario calls the library or reads its status")
       }
       + scenarios.compactMap { scenario in scenario.withoutDebugger.map { ("\(scenario.name), gdb's frames", $0) } }
       + elsewhere.map { (name: $0.0, reason: $0.1) }
@@ -131,21 +134,21 @@ struct MatrixTests {
   private static let introduction = """
     # The matrix
 
-    `make matrix` writes this table. It runs every scenario of CrashMaker on each kind of thread that makes sense for it
-    (main, Dispatch queue, Swift task, plain thread, thread with a small stack). It does so in each build (debug;
+    `make matrix` writes this table. It runs every scenario of CrashMaker on each kind of thread on which the scenario can
+    crash (main, Dispatch queue, Swift task, plain thread, thread with a small stack). It does so in each build (debug;
     release; release with a static Swift library), with the shield linked and with the shield preloaded. A cell is one
     such run. Each entry has the number of correct cells and the number of cells that were checked.
 
-    - **captured**: there is exactly one report, with the signal and every crashed thread; or no report, if none is
-      possible.
-    - **frames**: each crashed thread has the topmost in-app function and the line of the fault; a task has its awaiting
-      functions.
+    - **captured**: there is exactly one report, with the signal and every crashed thread. If no report is possible, there
+      is none.
+    - **frames**: the stack of each crashed thread has the topmost in-app function and the line of the fault. The stack of
+      a task also has the functions that await the task.
     - **gdb**: the frames are the same as gdb's, pc by pc, on the first kind of thread, with the shield linked.
     - **reason**: the report has the runtime error message, the right cause, the facts that its sentence must name,
       `si_code`, the sender, the number of threads, and the losses.
     - **no hang**: the process ends at most 2 s later than without the shield.
     - **same exit**: the exit status is the same as without the shield.
-    - **nothing left**: no process of the run remains; at the end crashd has no additional process, descriptor or
+    - **nothing left**: no process of the run remains. At the end, crashd has no additional process, descriptor or
       spooled file.
 
     The section "Not run here" lists each scenario or check that was not run, with the reason. `NAME, gdb's frames`

@@ -61,35 +61,38 @@ struct GuardScene: Sendable {
 extension GuardScene {
   static let all: [GuardScene] = [
     GuardScene(1, "positions", case: "an element past the end", "nil, default", tests: "`PlacesTests`"),
-    GuardScene(2, "ranges", case: "a range that starts inside and ends past the end", "what is there"),
+    GuardScene(2, "ranges", case: "a range that starts inside and ends past the end", "the part that exists"),
     GuardScene(3, "changes", case: "an insertion past the end", "false, unchanged", tests: "`PlacesTests`"),
-    GuardScene(4, "counts", case: "a repeated element, with a negative count", "as for 0"),
-    GuardScene(5, "keys given twice", case: "a duplicate key", "the first, or the last"),
+    GuardScene(4, "counts", case: "a repeated element, with a negative count", "as for a count of 0"),
+    GuardScene(5, "duplicate keys", case: "a duplicate key", "the first or the last value of the key"),
     GuardScene(
-      6, "nil among elements", case: "nil among the elements", "left out", otherwise: "left out",
+      6, "nil among elements", case: "nil among the elements", "nil is left out", otherwise: "nil is left out",
       because: "an array of values cannot contain nil, and nothing traps"),
     GuardScene(7, "unwrapping", case: "a value that is nil", "default, nil, throws"),
     GuardScene(8, "casts", case: "a text cast to a number", "converted, nil, default", tests: "`CastTests`"),
     GuardScene(
-      9, "null, JSON, decoding", case: "JSON's null as a text", "nil, default; left out",
+      9, "null, JSON, decoding", case: "JSON's null as a text", "nil, default; the element is left out",
       tests: "`JSONTests`, `DecodingTests`"),
     GuardScene(
       10, "messages", case: "an unknown message", "nil", otherwise: "nil",
       because: "Swift has no dynamic messages that could be sent", tests: "`ServiceTests.messages`"),
     GuardScene(
-      11, "timers", "a timer's target is deallocated", "ends", otherwise: "ticks on, does nothing",
-      because: "a timer without a target ends nothing", tests: "`ServiceTests.timer`, `ServiceModeTests.timer`",
+      11, "timers", "a timer's target is deallocated", "the timer ends",
+      otherwise: "the timer keeps firing, without effect",
+      because: "a timer without a target does not end the process",
+      tests: "`ServiceTests.timer`, `ServiceModeTests.timer`",
       unguarded: nil, guarded: timerOfGone),
     GuardScene(
-      12, "notifications", case: "a notification to a deallocated observer", "no call",
-      otherwise: "no call", because: "Foundation does not call deallocated observers",
+      12, "notifications", case: "a notification to a deallocated observer", "the observer is not called",
+      otherwise: "the observer is not called", because: "Foundation does not call deallocated observers",
       tests: "`ServiceTests.notifications`"),
     GuardScene(
-      13, "observers", case: "an observer added twice", "false", otherwise: "called twice",
-      because: "Linux has no key-value observing", tests: "`ServiceTests.observers`"),
-    GuardScene(14, "arithmetic", case: "an overflowing sum", "the nearest, default"),
-    GuardScene(15, "conversion", case: "a number that is too large", "the nearest"),
-    GuardScene(16, "empty choice, steps of nothing", case: "a random choice from an empty range", "default, nothing"),
+      13, "observers", case: "an observer added twice", "false", otherwise: "the observer is called twice",
+      because: "Linux has no key-value observing that could trap", tests: "`ServiceTests.observers`"),
+    GuardScene(14, "arithmetic", case: "an overflowing sum", "the nearest number, default"),
+    GuardScene(15, "conversion", case: "a number that is too large", "the nearest number"),
+    GuardScene(
+      16, "empty ranges, zero strides", case: "a random choice from an empty range", "default, an empty sequence"),
     GuardScene(17, "errors", case: "an unexpected error", "default"),
     GuardScene(
       18, "preconditions", case: "a failed condition", "false, default",
@@ -100,7 +103,7 @@ extension GuardScene {
       20, "handles for C", case: "a handle to a deallocated object", "nil", otherwise: "nil",
       because: "the handle is a number, which is never dereferenced", tests: "`HandleTests`"),
     GuardScene(
-      21, "continuations", "a continuation is resumed twice", "false; a lost one throws",
+      21, "continuations", "a continuation is resumed twice", "false; a lost continuation throws",
       tests: "`ServiceTests.continuation`, `ServiceTests.lost`, `ServiceModeTests.twice`",
       unguarded: {
         await withCheckedContinuation { continuation in
@@ -108,14 +111,16 @@ extension GuardScene {
           continuation.resume()
         }
       }, guarded: resumedTwice),
-    GuardScene(22, "one's own queue", case: "a wait for the current queue", "runs at once", tests: "`QueueTests`"),
+    GuardScene(
+      22, "waits for the current queue", case: "a wait for the current queue", "the block runs at once",
+      tests: "`QueueTests`"),
     GuardScene(23, "groups, sources, semaphores", case: "a dispatch group left once too often", "false, balanced"),
     GuardScene(
-      24, "main actor, actors", "work of the main actor on another thread", "runs there, later; nil",
+      24, "main actor, actors", "work of the main actor on another thread", "runs later, on the main actor; nil",
       tests: "`ServiceTests.mainActor`, `ServiceModeTests.mainActor`, `IsolationTests`",
       unguarded: { await onThread { MainActor.assumeIsolated {} } }, guarded: mainActorElsewhere),
     GuardScene(
-      25, "Foundation's ranges", case: "an object past the end of an NSArray", "nil, what is there"),
+      25, "Foundation's ranges", case: "an object past the end of an NSArray", "nil, the part that exists"),
     GuardScene(26, "JSON from objects", case: "a JSON document that is only a text", "throws"),
     GuardScene(
       27, "processes, file handles, pipes", case: "a write to a closed file handle", "nil, false, throws",
@@ -124,12 +129,13 @@ extension GuardScene {
       28, "gate", case: "a second entry at a gate", "nil", otherwise: "nil",
       because: "a gate admits one body at a time in every mode"),
     GuardScene(
-      29, "transitions", "a transition during another transition", "the outcome", otherwise: "the outcome",
-      because: "there is no operation without the queue",
+      29, "transitions", "a transition during another transition", "the outcome of the transition",
+      otherwise: "the outcome of the transition",
+      because: "the guard is a queue, which replaces no plain operation",
       tests: "`TransitionTests`, `TransitionPropertyTests`, `ServiceModeTests.transitions`", unguarded: nil,
       guarded: pushedTwice),
     GuardScene(
-      30, "raw memory", "bytes past the end of a buffer", "nil, none",
+      30, "raw memory", "bytes past the end of a buffer", "nil, an empty array",
       unguarded: {
         // The read stays within the array's memory. An optimized program therefore continues with the data that it
         // finds.
