@@ -13,6 +13,9 @@ enum MatrixEmulation {
     "main-waits-sigtimedwait-all": hostCall, "main-waits-sigwaitinfo-all": hostCall,
     "main-waits-sigwait-all": hostCall, "main-waits-sigwait-profiling": hostCall,
     "no-proc": "the user namespace of scripts/under-qemu cannot unmount /proc",
+    "userns": "the kernel refuses a user namespace to a process with threads, and qemu has a thread of its own",
+    "sigwait-SEGV": ownThread, "sigwait-ILL": ownThread, "sigwait-FPE": ownThread,
+    "signalfd-ILL": ownThread, "signalfd-FPE": ownThread,
     "sigwait-BUS": ownSignal, "signalfd-BUS": ownSignal, "signalfd-SEGV": ownSignal,
   ]
   private static let firstProcess = "qemu cannot end by a signal as the first process of a pid namespace: it hangs"

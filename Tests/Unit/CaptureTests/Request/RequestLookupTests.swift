@@ -5,6 +5,7 @@ import CrashShield
 import Dispatch
 import Foundation
 import Glibc
+import TestKit
 import Testing
 
 /// Tests that a record names the request of the crash.
@@ -45,7 +46,7 @@ struct RequestLookupTests {
     "with another layout of tasks, the lookup is off: only synchronous code has a request", arguments: [true, false])
   func otherLayout(isInTask: Bool) async throws {
     try await withSpool { directory in
-      await #expect(processExitsWith: .signal(SIGILL)) {
+      await #expect(processExitsWith: .signal(trapSignal)) {
         [directory = directory as String, isInTask = isInTask as Bool] in
         startShield(spool: directory)
         cs_testing_move_task_locals()
@@ -64,7 +65,7 @@ struct RequestLookupTests {
   @Test("a spool file has only the requests that run, whatever entries earlier requests used")
   func spooled() async throws {
     try await withSpool { directory in
-      await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
+      await #expect(processExitsWith: .signal(trapSignal)) { [directory = directory as String] in
         startShield(spool: directory)
         // Each of the first 64 threads begins its search in its own part of the table.
         for number in 0..<70 {
