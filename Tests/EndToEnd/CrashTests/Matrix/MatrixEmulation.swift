@@ -14,6 +14,7 @@ enum MatrixEmulation {
     "main-waits-sigwait-all": hostCall, "main-waits-sigwait-profiling": hostCall,
     "no-proc": "the user namespace of scripts/under-qemu cannot unmount /proc",
     "userns": "the kernel refuses a user namespace to a process with threads, and qemu has a thread of its own",
+    "swift-backtrace-enabled": "swift-backtrace cannot suspend qemu's own thread, and prints nothing",
     "sigwait-SEGV": ownThread, "sigwait-ILL": ownThread, "sigwait-FPE": ownThread,
     "signalfd-ILL": ownThread, "signalfd-FPE": ownThread,
     "sigwait-BUS": ownSignal, "signalfd-BUS": ownSignal, "signalfd-SEGV": ownSignal,
