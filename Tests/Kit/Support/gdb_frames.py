@@ -20,6 +20,7 @@ FRAME_LIMIT = 120
 STOP_LIMIT = 16
 START_LIMIT = 8
 RUN_LIMIT_S = 120
+CORE_LIMIT = 3
 CORES = "FRAMES_CORES" in os.environ
 # A signed return address has its signature above these bits.
 ADDRESS_MASK = (1 << 48) - 1 if CORES else (1 << 64) - 1
@@ -72,7 +73,7 @@ def give_up():
 
 def run_for_core(arguments):
     """Runs the program to its end. Returns its pid, and the stack in its core file, or nothing if there is none."""
-    with tempfile.TemporaryDirectory(prefix="frames-") as directory:
+    with tempfile.TemporaryDirectory(prefix="frames-", ignore_cleanup_errors=True) as directory:
         # A program may change its user and then write its core file.
         os.chmod(directory, 0o777)
         program = subprocess.Popen(
@@ -85,9 +86,12 @@ def run_for_core(arguments):
             program.wait()
         pcs = []
         for core in glob.glob(f"{directory}/qemu_*_{program.pid}.core"):
-            gdb.execute("core-file " + core, to_string=True)
-            pcs = stack()
-            gdb.execute("core-file", to_string=True)
+            try:
+                gdb.execute("core-file " + core, to_string=True)
+                pcs = stack()
+                gdb.execute("core-file", to_string=True)
+            except (gdb.error, gdb.MemoryError) as error:
+                print("frames:", arguments, error)
         return program.pid, pcs
 
 
@@ -123,7 +127,11 @@ with open(os.environ["FRAMES_OUTPUT"], "w") as output:
     for run in os.environ["FRAMES_RUNS"].split():
         gdb.execute("set args " + run.replace(",", " "))
         if CORES:
-            pid, pcs = run_for_core(run.split(","))
+            # The emulator itself fails now and then.
+            for attempt in range(CORE_LIMIT):
+                pid, pcs = run_for_core(run.split(","))
+                if pcs:
+                    break
             output.write(" ".join([run, "|", str(pid)] + pcs) + "\n")
             output.flush()
             continue

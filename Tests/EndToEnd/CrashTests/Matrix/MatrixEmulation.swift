@@ -10,11 +10,20 @@ enum MatrixEmulation {
     "pid-namespace": firstProcess, "abort-as-pid-1": firstProcess, "trap-as-pid-1": firstProcess,
     "fatal-error-as-pid-1": firstProcess,
     "kill-from-outside": ownThread, "kill-ill-from-outside": ownThread,
+    "main-waits-sigtimedwait-all": hostCall, "main-waits-sigwaitinfo-all": hostCall,
+    "main-waits-sigwait-all": hostCall, "main-waits-sigwait-profiling": hostCall,
+    "no-proc": "the user namespace of scripts/under-qemu cannot unmount /proc",
+    "userns": "the kernel refuses a user namespace to a process with threads, and qemu has a thread of its own",
+    "swift-backtrace-enabled": "swift-backtrace cannot suspend qemu's own thread, and prints nothing",
+    "sigwait-SEGV": ownThread, "sigwait-ILL": ownThread, "sigwait-FPE": ownThread,
+    "signalfd-ILL": ownThread, "signalfd-FPE": ownThread,
     "sigwait-BUS": ownSignal, "signalfd-BUS": ownSignal, "signalfd-SEGV": ownSignal,
   ]
   private static let firstProcess = "qemu cannot end by a signal as the first process of a pid namespace: it hangs"
   private static let ownThread =
     "the kernel may give this signal to a thread of qemu, which has no emulated processor: qemu then loses it or ends"
+  private static let hostCall =
+    "the shield reads in /proc for which signals a thread waits, and /proc has the emulator's own system call"
   private static let ownSignal = "qemu handles this signal itself, so that a program waits for it forever"
 
   /// The scenarios whose frames are not compared with gdb's under emulation, each with the reason.
@@ -29,6 +38,10 @@ enum MatrixEmulation {
   ///
   /// A cell under emulation mostly waits: the sweep asks a thread of the emulator, which never answers.
   static var width: Int { isUsed ? 8 : 1 }
+
+  /// The scenarios that run after all others and one at a time under emulation, because their many threads take the
+  /// processors from other cells.
+  static let alone: Set = isUsed ? ["many-threads", "spinning-threads", "simultaneous-64"] : []
 
   /// The scenarios of this architecture that the other one lacks.
   static var absent: [(name: String, reason: String)] {

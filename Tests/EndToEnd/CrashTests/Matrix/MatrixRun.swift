@@ -24,32 +24,37 @@ struct MatrixRun {
     }
   }
 
+  /// Makes the cells of the runs, in the same order.
+  ///
+  /// Scenarios that need the processors for themselves run after the others.
+  static func cells(of runs: [MatrixRun], under daemon: PrivateDaemon) async throws -> [MatrixCell] {
+    let isAlone = { (index: Int) in MatrixEmulation.alone.contains(runs[index].scenario.name) }
+    let (alone, others) = (runs.indices.filter(isAlone), runs.indices.filter { !isAlone($0) })
+    var cells: [Int: MatrixCell] = [:]
+    for (indices, width) in [(others, MatrixEmulation.width), (alone, 1)] {
+      try await withThrowingTaskGroup(of: (Int, MatrixCell).self) { group in
+        for (position, index) in indices.enumerated() {
+          if position >= width, let (ended, cell) = try await group.next() { cells[ended] = cell }
+          group.addTask { (index, try await runs[index].settledCell(under: daemon)) }
+        }
+        for try await (ended, cell) in group { cells[ended] = cell }
+      }
+    }
+    return runs.indices.compactMap { cells[$0] }
+  }
+
+  /// Makes the cell, and makes it again if it is wrong under emulation, because the emulator itself fails now and then.
+  private func settledCell(under daemon: PrivateDaemon) async throws -> MatrixCell {
+    let first = try await cell(under: daemon)
+    if first.isRight || !MatrixEmulation.isUsed { return first }
+    var second = try await cell(under: daemon)
+    second.isRepeated = true
+    return second
+  }
+
   private func cell(under daemon: PrivateDaemon) async throws -> MatrixCell {
     let cell = try await MatrixCell.run(scenario, on: thread, in: build, under: daemon)
     for (check, complaint) in cell.complaints { print("\(cell.label): \(check.rawValue): \(complaint)") }
     return cell
-  }
-
-  /// Makes the cells of the runs, in the same order, `width` cells at a time.
-  static func cells(
-    of runs: [MatrixRun], width: Int, under daemon: PrivateDaemon
-  ) async throws -> [MatrixCell] {
-    try await withThrowingTaskGroup(of: (Int, MatrixCell).self) { group in
-      var cells: [MatrixCell?] = Array(repeating: nil, count: runs.count)
-      for (index, run) in runs.enumerated() {
-        if index >= width, let (ended, cell) = try await group.next() { cells[ended] = cell }
-        group.addTask {
-          var cell = try await run.cell(under: daemon)
-          // The emulator itself fails now and then. The second result counts.
-          if MatrixEmulation.isUsed && !cell.isRight {
-            cell = try await run.cell(under: daemon)
-            cell.isRepeated = true
-          }
-          return (index, cell)
-        }
-      }
-      for try await (ended, cell) in group { cells[ended] = cell }
-      return cells.compactMap(\.self)
-    }
   }
 }

@@ -49,7 +49,7 @@ struct MatrixTests {
       let before = try await blocking { try daemon.client.status() }
       let descriptors = try await daemon.settledDescriptorCount(at: nil)
       var cells = try await MatrixRun.cells(
-        of: MatrixRun.all(scenarios, in: builds), width: MatrixEmulation.width, under: daemon)
+        of: MatrixRun.all(scenarios, in: builds), under: daemon)
       for build in builds where !build.isPreloaded {
         try await compare(scenarios.filter { $0.obstacle == nil && $0.isComparable }, build, daemon, &cells)
         for binary in MatrixBinary.allCases where isWanted(binary.rawValue) {

@@ -4,6 +4,7 @@ import CrashRing
 import CrashShield
 import Glibc
 import Synchronization
+import TestKit
 import Testing
 
 /// Tests how a drain ends.
@@ -18,7 +19,7 @@ struct DrainTests {
     arguments: [false, true])
   func done(hasPool: Bool) async throws {
     try await withSpool { directory in
-      await #expect(processExitsWith: .signal(SIGILL)) {
+      await #expect(processExitsWith: .signal(trapSignal)) {
         [directory = directory as String, hasPool = hasPool as Bool] in
         let event = Event()
         startShield(spool: directory, .drain(grace: .seconds(600), stall: .zero, pool: hasPool)) { event.happen() }
@@ -38,14 +39,14 @@ struct DrainTests {
       }
       let contents = try ringContents(ofSpool: directory)
       #expect(contents.records.count == 1 && contents.records.first?.message.contains("the last words") == true)
-      #expect(contents.records.first?.signal == SIGILL && contents.incidents.isEmpty)
+      #expect(contents.records.first?.signal == trapSignal && contents.incidents.isEmpty)
     }
   }
 
   @Test("with the pool, the requests of further traps during a drain are answered, and each trap has a record")
   func further() async throws {
     try await withSpool { directory in
-      await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
+      await #expect(processExitsWith: .signal(trapSignal)) { [directory = directory as String] in
         startShield(spool: directory, .drain(grace: .seconds(600), stall: .zero, pool: true))
         let requests = Requests()
         await requests.begin(DrainTests.others)
@@ -70,7 +71,7 @@ struct DrainTests {
     arguments: [true, false])
   func late(hasDeadline: Bool) async throws {
     try await withSpool { directory in
-      await #expect(processExitsWith: .signal(SIGILL)) {
+      await #expect(processExitsWith: .signal(trapSignal)) {
         [directory = directory as String, hasDeadline = hasDeadline as Bool] in
         startShield(
           spool: directory,
@@ -93,7 +94,7 @@ struct DrainTests {
   @Test("exit() during a drain does not replace the signal by which the process ends")
   func leaves() async throws {
     try await withSpool { directory in
-      await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
+      await #expect(processExitsWith: .signal(trapSignal)) { [directory = directory as String] in
         startShield(spool: directory, .drain(grace: .seconds(600), stall: .zero))
         let requests = Requests()
         await requests.begin(DrainTests.others)
@@ -143,7 +144,7 @@ struct DrainTests {
     arguments: [true, false])
   func waits(isMutex: Bool) async throws {
     try await withSpool { directory in
-      await #expect(processExitsWith: .signal(SIGILL)) {
+      await #expect(processExitsWith: .signal(trapSignal)) {
         [directory = directory as String, isMutex = isMutex as Bool] in
         startShield(spool: directory, .contain(budget: 4, grace: .seconds(600), stall: .zero))
         let requests = Requests()
@@ -172,7 +173,7 @@ struct DrainTests {
   func chained() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       // The program's handler ends the process without calling the functions of atexit().
-      signal(SIGILL) { _ in _exit(rightStatus) }
+      signal(trapSignal) { _ in _exit(rightStatus) }
       startShield(spool: "/dev/null/spool", .drain(grace: .seconds(600), stall: .zero))
       await Requests().run("the request") { _ = shelf(0) }
       await stayForever()
@@ -187,7 +188,7 @@ struct DrainTests {
       let child = forkAndTrap()
       var status: Int32 = 0
       // The variable is valid during the call.
-      guard unsafe waitpid(child, &status, 0) == child, status & 0x7f == SIGILL, !Shield.isDraining else {
+      guard unsafe waitpid(child, &status, 0) == child, status & 0x7f == trapSignal, !Shield.isDraining else {
         complain("\(status)")
       }
       Glibc.exit(rightStatus)

@@ -2,6 +2,7 @@ import CShimRing
 import CrashRing
 import CrashShield
 import Glibc
+import TestKit
 import Testing
 
 /// Tests what the handler decides about a trap.
@@ -45,7 +46,7 @@ struct VerdictTests {
     arguments: drainedPlaces)
   func drained(place: TrapPlace) async throws {
     try await withSpool { directory in
-      await #expect(processExitsWith: .signal(SIGILL)) {
+      await #expect(processExitsWith: .signal(trapSignal)) {
         [directory = directory as String, place = place as TrapPlace] in
         let event = Event()
         startShield(spool: directory, .contain(budget: 2, grace: .seconds(600), stall: .seconds(2))) { event.happen() }
@@ -68,7 +69,8 @@ struct VerdictTests {
     }
   }
 
-  @Test("a signal that is not a trap ends the process at once, with its reason", arguments: [SIGSEGV, SIGABRT, SIGILL])
+  @Test(
+    "a signal that is not a trap ends the process at once, with its reason", arguments: [SIGSEGV, SIGABRT, trapSignal])
   func atOnce(signal: Int32) async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(signal)) { [directory = directory as String, signal = signal as Int32] in
@@ -79,13 +81,13 @@ struct VerdictTests {
           switch signal {
           case SIGSEGV: unsafe UnsafeMutablePointer<Int>(bitPattern: opaque(16))?.pointee = 1
           case SIGABRT: abort()
-          default: raise(SIGILL)
+          default: raise(trapSignal)
           }
         }
       }
       try withSpooledRing(in: directory) { ring in
         let reason: cs_ring_verdict_reason =
-          signal == SIGILL ? .CS_RING_VERDICT_REASON_SENT : .CS_RING_VERDICT_REASON_NOT_TRAP
+          signal == trapSignal ? .CS_RING_VERDICT_REASON_SENT : .CS_RING_VERDICT_REASON_NOT_TRAP
         #expect(ring.verdict() == (.CS_RING_VERDICT_DIE, reason))
         #expect(ring.drainEnd == .CS_RING_DRAIN_NONE && ring.header.drain_begin_ns == 0 && ring.trapped == [])
       }
@@ -95,7 +97,7 @@ struct VerdictTests {
   @Test("if containment is off, the record of a trap has no verdict")
   func off() async throws {
     try await withSpool { directory in
-      await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
+      await #expect(processExitsWith: .signal(trapSignal)) { [directory = directory as String] in
         startShield(spool: directory)
         await Requests().run("the request") { _ = shelf(0) }
       }
@@ -110,7 +112,7 @@ struct VerdictTests {
   @Test("the first trap beyond the budget drains the process, and a trap in a nested request ends both requests")
   func budget() async throws {
     try await withSpool { directory in
-      await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
+      await #expect(processExitsWith: .signal(trapSignal)) { [directory = directory as String] in
         startShield(spool: directory, .contain(budget: 2))
         let requests = Requests()
         for _ in 0..<2 { await requests.run("the request") { _ = shelf(0) } }
@@ -134,7 +136,7 @@ struct VerdictTests {
   @Test("a trap of code whose earlier traps have used half of the budget drains the process; other traps do not")
   func repeated() async throws {
     try await withSpool { directory in
-      await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
+      await #expect(processExitsWith: .signal(trapSignal)) { [directory = directory as String] in
         startShield(spool: directory, .contain(budget: 100))
         let requests = Requests()
         let onePlace = { @Sendable () async -> Void in _ = shelf(0) }

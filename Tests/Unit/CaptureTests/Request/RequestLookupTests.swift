@@ -5,6 +5,7 @@ import CrashShield
 import Dispatch
 import Foundation
 import Glibc
+import TestKit
 import Testing
 
 /// Tests that a record names the request of the crash.
@@ -46,7 +47,7 @@ struct RequestLookupTests {
     arguments: [true, false])
   func otherLayout(isInTask: Bool) async throws {
     try await withSpool { directory in
-      await #expect(processExitsWith: .signal(SIGILL)) {
+      await #expect(processExitsWith: .signal(trapSignal)) {
         [directory = directory as String, isInTask = isInTask as Bool] in
         startShield(spool: directory)
         cs_testing_move_task_locals()
@@ -65,7 +66,7 @@ struct RequestLookupTests {
   @Test("a spool file contains running requests only, and no data of ended requests")
   func spooled() async throws {
     try await withSpool { directory in
-      await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
+      await #expect(processExitsWith: .signal(trapSignal)) { [directory = directory as String] in
         startShield(spool: directory)
         // 70 threads are enough to use all parts of the table, because each of the first 64 threads begins its search
         // in its own part.

@@ -5,6 +5,7 @@ import Dispatch
 import Foundation
 import Glibc
 import Synchronization
+import TestKit
 
 /// A way to run the fault, with the request that the report is expected to name.
 enum RequestWay: String, CaseIterable, Codable, Sendable {
@@ -136,7 +137,7 @@ enum RequestFault: String, CaseIterable, Codable, Sendable {
 
   var signal: Int32 {
     switch self {
-    case .trap: SIGILL
+    case .trap: trapSignal
     case .badAccess: SIGSEGV
     case .abort: SIGABRT
     case .busError: SIGBUS

@@ -4,6 +4,7 @@ import CrashShield
 import CrashShieldGuards
 import Dispatch
 import Glibc
+import TestKit
 import Testing
 
 /// Tests traps that end the process even in isolated work.
@@ -33,7 +34,7 @@ struct IsolatedRefusalTests {
 
   @Test("a trap in isolated work that holds a lock of the shield ends the process")
   func gate() async {
-    await #expect(processExitsWith: .signal(SIGILL)) {
+    await #expect(processExitsWith: .signal(trapSignal)) {
       await mustCrash {
         startShield()
         try Shield.isolated { _ = ExclusiveGate().run { shelf(0) } }
@@ -43,7 +44,7 @@ struct IsolatedRefusalTests {
 
   @Test("a trap of isolated work in the initializer of a global variable ends the process")
   func lazyGlobal() async {
-    await #expect(processExitsWith: .signal(SIGILL)) {
+    await #expect(processExitsWith: .signal(trapSignal)) {
       await mustCrash {
         startShield()
         _ = try Shield.isolated { Lazy.shelf }
@@ -53,7 +54,7 @@ struct IsolatedRefusalTests {
 
   @Test("a trap of isolated work in a Dispatch block ends the process, because its queue would stay locked")
   func queue() async {
-    await #expect(processExitsWith: .signal(SIGILL)) {
+    await #expect(processExitsWith: .signal(trapSignal)) {
       await mustCrash {
         startShield()
         _ = try Shield.isolated { DispatchQueue(label: "test").sync { shelf(0) } }
@@ -63,7 +64,7 @@ struct IsolatedRefusalTests {
 
   @Test("a trap of isolated work while a description is printed ends the process, because the stream would stay locked")
   func printing() async {
-    await #expect(processExitsWith: .signal(SIGILL)) {
+    await #expect(processExitsWith: .signal(trapSignal)) {
       await mustCrash {
         startShield()
         try Shield.isolated { print(Label()) }
@@ -74,7 +75,7 @@ struct IsolatedRefusalTests {
   @Test(
     "if the shield does not know the C library, a trap of isolated work ends the process, and the reason is available")
   func unknownLibrary() async {
-    await #expect(processExitsWith: .signal(SIGILL)) {
+    await #expect(processExitsWith: .signal(trapSignal)) {
       await mustCrash {
         startShield()
         // The string is never freed, because the function keeps the pointer until the process ends.
@@ -89,7 +90,7 @@ struct IsolatedRefusalTests {
 
   @Test("a trap outside isolated work, before and after it, ends the process")
   func outside() async {
-    await #expect(processExitsWith: .signal(SIGILL)) {
+    await #expect(processExitsWith: .signal(trapSignal)) {
       await mustCrash {
         startShield()
         guard (try? Shield.isolated { shelf(0) }) == nil, (try? Shield.isolated { 1 }) == 1 else { Glibc.exit(1) }
@@ -100,7 +101,7 @@ struct IsolatedRefusalTests {
 
   @Test("without the shield a trap in isolated work ends the process")
   func notStarted() async {
-    await #expect(processExitsWith: .signal(SIGILL)) {
+    await #expect(processExitsWith: .signal(trapSignal)) {
       await mustCrash { _ = try Shield.isolated { shelf(0) } }
     }
   }
@@ -108,7 +109,7 @@ struct IsolatedRefusalTests {
   @Test("a trap is not contained if a later handler calls the shield's handler, and the process ends")
   func anotherHandler() async throws {
     try await withSpool { directory in
-      await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
+      await #expect(processExitsWith: .signal(trapSignal)) { [directory = directory as String] in
         await mustCrash {
           startShield(spool: directory)
           chainHandler()

@@ -2,6 +2,7 @@ import CrashShield
 import CrashShieldGuards
 import Dispatch
 import Glibc
+import TestKit
 import Testing
 
 /// Tests how a trap in isolated async work affects its tasks, actors and gates (ExclusiveGate).
@@ -117,7 +118,7 @@ struct IsolatedTaskTests {
 
   @Test("a trap in an actor that isolated work calls ends the process, because other tasks wait for the actor")
   func actorTraps() async {
-    await #expect(processExitsWith: .signal(SIGILL)) {
+    await #expect(processExitsWith: .signal(trapSignal)) {
       await mustCrash {
         startShield()
         try await Shield.isolated { await Elsewhere.shared.trap() }
@@ -127,7 +128,7 @@ struct IsolatedTaskTests {
 
   @Test("a trap inside of an ExclusiveGate that the work entered before a suspension ends the process")
   func asynchronousGate() async {
-    await #expect(processExitsWith: .signal(SIGILL)) {
+    await #expect(processExitsWith: .signal(trapSignal)) {
       await mustCrash {
         startShield()
         try await Shield.isolated {
@@ -142,7 +143,7 @@ struct IsolatedTaskTests {
 
   @Test("a trap inside of an ExclusiveGate that isolated work entered on another thread ends the process")
   func gateEnteredElsewhere() async {
-    await #expect(processExitsWith: .signal(SIGILL)) {
+    await #expect(processExitsWith: .signal(trapSignal)) {
       await mustCrash {
         startShield()
         // The body resumes on the thread of the isolated work.
@@ -169,7 +170,7 @@ struct IsolatedTaskTests {
 
   @Test("a trap in a cancellation handler ends the process, because the handler runs with the task locked")
   func cancellationHandler() async {
-    await #expect(processExitsWith: .signal(SIGILL)) {
+    await #expect(processExitsWith: .signal(trapSignal)) {
       await mustCrash {
         startShield()
         let task = Task {
@@ -187,7 +188,7 @@ struct IsolatedTaskTests {
 
   @Test("a trap in a task group's cancellation handler ends the process")
   func cancellationHandlerInGroup() async {
-    await #expect(processExitsWith: .signal(SIGILL)) {
+    await #expect(processExitsWith: .signal(trapSignal)) {
       await mustCrash {
         startShield()
         try await Shield.isolated {

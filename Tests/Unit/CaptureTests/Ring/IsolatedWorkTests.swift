@@ -4,6 +4,7 @@ import CrashShieldGuards
 import Foundation
 import Glibc
 import Synchronization
+import TestKit
 import Testing
 
 /// Tests traps that end the work but not the process, and their incidents in the ring.
@@ -18,7 +19,7 @@ struct IsolatedWorkTests {
 
   @Test("of 300 isolated calls, the 30 that trap throw an error; a trap beyond the budget ends the process")
   func budget() async {
-    await #expect(processExitsWith: .signal(SIGILL)) {
+    await #expect(processExitsWith: .signal(trapSignal)) {
       await mustCrash {
         startShield()
         Shield.maximumContainedFaults = IsolatedWorkTests.traps
@@ -60,7 +61,7 @@ struct IsolatedWorkTests {
 
   @Test("traps in asynchronous isolated work are contained, even if the work continues on another thread")
   func asynchronousBudget() async {
-    await #expect(processExitsWith: .signal(SIGILL)) {
+    await #expect(processExitsWith: .signal(trapSignal)) {
       await mustCrash {
         startShield()
         Shield.maximumContainedFaults = IsolatedWorkTests.traps
@@ -161,7 +162,7 @@ struct IsolatedWorkTests {
   @Test("a crash has its own runtime error message, even after many contained traps that printed messages")
   func manyWords() async throws {
     try await withSpool { directory in
-      await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
+      await #expect(processExitsWith: .signal(trapSignal)) { [directory = directory as String] in
         startShield(spool: directory)
         for _ in 0..<IsolatedWorkTests.longTraps {
           _ = try? Shield.isolated { fatalError(String(repeating: "x", count: opaque(10_000))) }
@@ -180,7 +181,7 @@ struct IsolatedWorkTests {
   @Test("a crash has its runtime error message after a contained trap with a very long message")
   func longWords() async throws {
     try await withSpool { directory in
-      await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
+      await #expect(processExitsWith: .signal(trapSignal)) { [directory = directory as String] in
         startShield(spool: directory)
         _ = try? Shield.isolated { fatalError(String(repeating: "x", count: opaque(200_000))) }
         guard Shield.containedFaultCount == 1 else { Glibc.exit(1) }
