@@ -233,8 +233,8 @@ demo-fleet: build ## @daily Crash programs on three simulated hosts, and show th
 	@scripts/fleet/demo .build/debug .build-fleet/debug/crash-fleet
 
 # Needs root. The program runs in namespaces of its own.
-fleet-faults: fleet ## @evidence Kill leaders, services and links of a fleet, and count losses (root)
-	Tests/EndToEnd/Fleet/faults.py .build-fleet/release/crash-fleet
+fleet-faults: fleet ## @evidence Kill leaders, services and links of a fleet, and write docs/fleet.md (root)
+	Tests/EndToEnd/Fleet/faults.py .build-fleet/release/crash-fleet --table docs/fleet.md
 
 bench-fleet: build fleet ## @costs Measure reports a second that a fleet stores and groups
 	work=$$(mktemp -d /tmp/bench-fleet.XXXXXX); trap 'rm -rf "$$work"' EXIT; \

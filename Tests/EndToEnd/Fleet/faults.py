@@ -253,7 +253,7 @@ def main():
     parser.add_argument("--leader-kills", type=int, default=5)
     parser.add_argument("--service-kills", type=int, default=200)
     parser.add_argument("--reports", type=int, default=100_000)
-    parser.add_argument("--table", type=pathlib.Path, help="write the table to this file")
+    parser.add_argument("--table", type=pathlib.Path, help="replace the table of this page")
     options = parser.parse_args()
     if not os.environ.get("FLEET_FAULTS_INSIDE"):
         os.execvpe("unshare", ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
@@ -359,7 +359,10 @@ def report(options, cluster, outcomes, promotions, kills, seconds):
     print("\n".join(lines))
     print(f"{seconds:.0f} s, positions of {positions} hosts")
     if options.table:
-        options.table.write_text("\n".join(lines) + "\n")
+        before, rest = options.table.read_text().split("<!-- faults -->\n")
+        after = rest.split("<!-- end of faults -->\n")[1]
+        table = "<!-- faults -->\n" + "\n".join(lines) + "\n<!-- end of faults -->\n"
+        options.table.write_text(before + table + after)
     if lost or rows != sent or whole != rows or any(total != rows + counted for total in sums):
         sys.exit("faults: FAILED")
 
