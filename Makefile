@@ -30,7 +30,8 @@ PEER_PACKAGES  := libabsl-dev libbackward-cpp-dev libdw-dev libgoogle-glog-dev
 END_PACKAGES   := wrk
 DEB_PACKAGES   := binutils dpkg-dev lintian
 ALERT_PACKAGES := prometheus python3
-FLEET_PACKAGES := libpq-dev postgresql zlib1g-dev
+FLEET_HEADERS  := libpq-dev zlib1g-dev
+FLEET_PACKAGES := $(FLEET_HEADERS) postgresql
 AARCH64_PACKAGES := binutils-aarch64-linux-gnu gdb-multiarch
 BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 CONTAINER_PACKAGES := $(DEB_PACKAGES) buildah crun debootstrap podman
@@ -104,6 +105,7 @@ ci: check-format check-aarch64 build ## @daily Run what CI checks after `make te
 checks: check-alerts check-kubernetes check-units check-api check-demo check-signal-safety check-idle check-faults check-preload check-static check-unsupported check-dangling check-pages check-implicit check-guards check-containment check-verdicts check-grouping
 
 check-format: test-packages
+	@scripts/install-packages $(FLEET_HEADERS)
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Integrations Fleet
 	git ls-files -z '*.c' '*.cpp' '*.h' | xargs -0 clang-format-19 --dry-run -Werror
 	scripts/check/c
