@@ -30,14 +30,15 @@ PEER_PACKAGES  := libabsl-dev libbackward-cpp-dev libdw-dev libgoogle-glog-dev
 END_PACKAGES   := wrk
 DEB_PACKAGES   := binutils dpkg-dev lintian
 ALERT_PACKAGES := prometheus python3
-FLEET_PACKAGES := libpq-dev postgresql zlib1g-dev
+FLEET_HEADERS  := libpq-dev zlib1g-dev
+FLEET_PACKAGES := $(FLEET_HEADERS) postgresql
 AARCH64_PACKAGES := binutils-aarch64-linux-gnu gdb-multiarch
 BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 CONTAINER_PACKAGES := $(DEB_PACKAGES) buildah crun debootstrap podman
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
-.PHONY: fleet test-fleet demo-fleet integrations check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile containment containment-table measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean bench-containment \
+.PHONY: fleet test-fleet demo-fleet fleet-faults bench-fleet integrations check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile containment containment-table measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean bench-containment \
   build-packages test-packages check-format aarch64 aarch64-packages aarch64-build aarch64-slice aarch64-test aarch64-matrix aarch64-peers check-aarch64 check-aarch64-slice check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-unsupported check-descriptors check-containment check-verdicts check-grouping check-faults check-kubernetes check-sinks containers \
   checks sanitizer-builds build-address build-thread test-debug test-release test-sanitizers test-address test-thread
 
@@ -104,6 +105,7 @@ ci: check-format check-aarch64 build ## @daily Run what CI checks after `make te
 checks: check-alerts check-kubernetes check-units check-api check-demo check-signal-safety check-idle check-faults check-preload check-static check-unsupported check-dangling check-pages check-implicit check-guards check-containment check-verdicts check-grouping check-aarch64-slice
 
 check-format: test-packages
+	@scripts/install-packages $(FLEET_HEADERS)
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Integrations Fleet
 	git ls-files -z '*.c' '*.cpp' '*.h' | xargs -0 clang-format-19 --dry-run -Werror
 	scripts/check/c
@@ -226,6 +228,15 @@ demo-fleet: build ## @daily Crash programs on three simulated hosts, and show th
 	@scripts/install-packages $(FLEET_PACKAGES)
 	@scripts/step "build of crash-fleet" .build-logs/demo-fleet.log $(SWIFT) build $(FLEET) --product crash-fleet
 	@scripts/fleet/demo .build/debug .build-fleet/debug/crash-fleet
+
+# Needs root. The program runs in namespaces of its own.
+fleet-faults: fleet ## @evidence Kill leaders, services and links of a fleet, and write docs/fleet.md (root)
+	Tests/EndToEnd/Fleet/faults.py .build-fleet/release/crash-fleet --table docs/fleet.md
+
+bench-fleet: build fleet ## @costs Measure reports a second that a fleet stores and groups
+	work=$$(mktemp -d /tmp/bench-fleet.XXXXXX); trap 'rm -rf "$$work"' EXIT; \
+	  POSTGRES_OPTIONS="-c shared_buffers=256MB -c max_wal_size=4GB" scripts/fleet/postgres "$$work" \
+	  Benchmarks/Fleet/fleet.py .build-fleet/release/crash-fleet .build/debug
 
 check-verdicts: build
 	Tests/EndToEnd/Verdicts/verdicts.py --slice .build/debug

@@ -5,6 +5,8 @@
 #include <time.h>
 
 PGconn *cs_pg_connect(const char *info) {
+  static const char session[] =
+      "-c timezone=UTC -c statement_timeout=30s -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s";
   // A later keyword takes precedence over an earlier one. libpq parses the value of `dbname` as a connection string.
   static const char *const keywords[] = {"target_session_attrs",
                                          "connect_timeout",
@@ -17,18 +19,7 @@ PGconn *cs_pg_connect(const char *info) {
                                          "dbname",
                                          "client_encoding",
                                          NULL};
-  const char *const values[] = {"read-write",
-                                "5",
-                                "15000",
-                                "10",
-                                "5",
-                                "3",
-                                "crash-fleet",
-                                "-c timezone=UTC -c statement_timeout=30s -c lock_timeout=10s "
-                                "-c idle_in_transaction_session_timeout=60s -c client_min_messages=warning",
-                                info,
-                                "UTF8",
-                                NULL};
+  const char *const values[] = {"read-write", "5", "15000", "10", "5", "3", "crash-fleet", session, info, "UTF8", NULL};
   return PQconnectdbParams(keywords, values, 1);
 }
 

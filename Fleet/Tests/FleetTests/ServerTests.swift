@@ -1,5 +1,6 @@
 import CInflate
 import FleetStore
+import Foundation
 import Testing
 
 @Suite("Server")
@@ -145,6 +146,23 @@ struct ServerTests {
       try TestPostgres.run("sh", ["-c", "CRASH_FLEET_LISTEN_PORT=x '\(program)' --check-config --config /dev/null"])
     } throws: {
       "\($0)".contains("CRASH_FLEET_LISTEN_PORT: listen.port takes a port from 0 to 65535")
+    }
+  }
+
+  @Test("the sample file of the settings is valid, and has every key with its default")
+  func sample() throws {
+    let check = "'\(FleetProcess.program)' --check-config --config"
+    let path = URL(filePath: #filePath).appending(path: "../../../../systemd/crash-fleet.yaml").standardizedFileURL.path
+    let defaults = try TestPostgres.run("sh", ["-c", "\(check) /dev/null"])
+    #expect(try TestPostgres.run("sh", ["-c", "\(check) '\(path)'"]) == defaults)
+    // Without the comment marks, the file sets each key to its default.
+    let all = "sed -E 's/^( *)#([a-z-]+: )/\\1\\2/; /log-level/d' '\(path)' >\"$file\""
+    let command = "file=$(mktemp); \(all); \(check) \"$file\"; status=$?; rm \"$file\"; exit $status"
+    #expect(try TestPostgres.run("sh", ["-c", command]) == defaults)
+    for key in defaults.split(whereSeparator: \.isNewline) {
+      let name = key.prefix { $0 != ":" }.split(separator: ".").last.map(String.init) ?? ""
+      let text = try String(contentsOfFile: path, encoding: .utf8)
+      #expect(text.contains("#\(name):") || text.contains("#\(name)-file:"), "\(name) is not in the sample")
     }
   }
 

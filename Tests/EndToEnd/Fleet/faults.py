@@ -16,7 +16,9 @@ ends by SIGKILL at random moments.
 """
 
 import argparse
+import contextlib
 import http.client
+import itertools
 import json
 import multiprocessing
 import os
@@ -161,9 +163,10 @@ class Cluster:
 
     def fill_disk(self):
         filler = self.leader.directory / "filler"
-        free = os.statvfs(self.leader.directory)
-        with open(filler, "wb") as file:
-            os.posix_fallocate(file.fileno(), 0, max(1, free.f_bavail * free.f_frsize - (1 << 20)))
+        step = 1 << 20
+        with open(filler, "wb") as file, contextlib.suppress(OSError):
+            for start in itertools.count(0, step):
+                os.posix_fallocate(file.fileno(), start, step)
         time.sleep(3)
         filler.unlink()
         if self.leader.process.poll() is not None:
@@ -250,7 +253,7 @@ def main():
     parser.add_argument("--leader-kills", type=int, default=5)
     parser.add_argument("--service-kills", type=int, default=200)
     parser.add_argument("--reports", type=int, default=100_000)
-    parser.add_argument("--table", type=pathlib.Path, help="write the table to this file")
+    parser.add_argument("--table", type=pathlib.Path, help="replace the table of this page")
     options = parser.parse_args()
     if not os.environ.get("FLEET_FAULTS_INSIDE"):
         os.execvpe("unshare", ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
@@ -284,7 +287,16 @@ def execute(options, directory):
     begin, done, kills = time.monotonic(), threading.Event(), 0
     promotions = []
 
+    failures = []
+
     def break_leader():
+        try:
+            break_servers()
+        except Exception as problem:  # noqa: BLE001 - the main thread reports it
+            failures.append(problem)
+        done.set()
+
+    def break_servers():
         for _ in range(options.leader_kills):
             time.sleep(random.uniform(2, 4))
             promotions.append(cluster.kill_leader())
@@ -292,7 +304,6 @@ def execute(options, directory):
         cluster.cut_off_leader()
         time.sleep(2)
         cluster.fill_disk()
-        done.set()
 
     breaker = threading.Thread(target=break_leader)
     breaker.start()
@@ -304,6 +315,8 @@ def execute(options, directory):
             random.choice(services).process.kill()
             kills += 1
     breaker.join()
+    if failures:
+        sys.exit(f"faults: {failures[0]}")
     stop.set()
     outcomes = []
     while len(outcomes) < HOSTS:
@@ -324,7 +337,7 @@ def report(options, cluster, outcomes, promotions, kills, seconds):
     counted = sum(last for _, _, _, _, last in outcomes)
     lost = 0
     for number, batches, _, _, _ in outcomes:
-        found = int(leader.sql(f"select count(distinct id) from report r join host h on h.id = r.host where h.machine = '{number:032x}'::uuid"))
+        found = int(leader.sql(f"select count(distinct r.id) from report r join host h on h.id = r.host where h.machine = '{number:032x}'::uuid"))
         lost += batches * BATCH - found
     rows = int(leader.sql("select count(*) from report"))
     sums = [int(leader.sql(f"select coalesce(sum(crashes), 0) from {table}")) for table in ("counter", "alias_hour", "issue")]
@@ -346,7 +359,10 @@ def report(options, cluster, outcomes, promotions, kills, seconds):
     print("\n".join(lines))
     print(f"{seconds:.0f} s, positions of {positions} hosts")
     if options.table:
-        options.table.write_text("\n".join(lines) + "\n")
+        before, rest = options.table.read_text().split("<!-- faults -->\n")
+        after = rest.split("<!-- end of faults -->\n")[1]
+        table = "<!-- faults -->\n" + "\n".join(lines) + "\n<!-- end of faults -->\n"
+        options.table.write_text(before + table + after)
     if lost or rows != sent or whole != rows or any(total != rows + counted for total in sums):
         sys.exit("faults: FAILED")
 

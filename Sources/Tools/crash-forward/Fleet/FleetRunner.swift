@@ -196,6 +196,7 @@ public struct FleetRunner: Sendable {
           if around.wait(backoff.delay()) { return true }
           continue
         }
+        work.batch.events -= 1
         refuse(id, why)
       case .later(let why, let after):
         around.board.change(Self.name) { $0.retries += 1 }

@@ -148,7 +148,7 @@ struct FleetRunnerTests {
       String(decoding: request.body, as: UTF8.self).contains(#""id":"a1""#)
         ? StubServer.Answer(status: 413, body: #"{"code":"body-too-large","message":"m"}"#) : Self.committed
     }
-    #expect(run.counts.refused == 1 && run.acknowledged.last == "e.2")
+    #expect(run.counts.refused == 1 && run.counts.delivered == 1 && run.acknowledged.last == "e.2")
     #expect(run.log.contains { $0.hasPrefix("error: fleet: dropped report a1: ") && $0.contains("body-too-large") })
     #expect(run.bodies.last?.contains { $0["report"]?["id"]?.string == "a2" } == true)
   }
