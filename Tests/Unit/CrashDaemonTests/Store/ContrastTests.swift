@@ -65,7 +65,7 @@ struct ContrastTests {
     process.commandLine = "/srv/\(name) --workers=\(facts.argument) --listen 0.0.0.0"
     process.uptime_ms = facts.uptime_ms
     var thread = CrashReport.CrashedThread(tid: facts.isTask ? number + 1 : number, name: "", crashed: true, frames: [])
-    if facts.isTask { thread.task = CrashReport.CrashedThread.Task(id: number, priority: 21) }
+    if facts.isTask { thread.task = CrashReport.Task(id: number, priority: 21) }
     thread.request = CrashReport.Request(
       number: 1, operation: "GET /orders/\(facts.route)", traceID: String(repeating: "a", count: 24) + "\(number)",
       startTime: time, age_ns: 1)
