@@ -428,8 +428,8 @@ fault: build ## @evidence Kill crashd 200 times while programs crash, and count 
 stress: release ## @evidence Load crashd: 5,000 processes, 1,000 crashes a second, a full disk
 	Tests/EndToEnd/Faults/stress.py $(RELEASE)/release
 
-grouping: build dynamic ## @evidence Group crashes of debug and optimized builds
-	Tests/EndToEnd/Grouping/grouping.py .build/debug $(DYNAMIC)/release/crash-maker
+grouping: build dynamic test-packages ## @evidence Group crashes of known defects, and compare the groups with baselines
+	Tests/EndToEnd/Grouping/grouping.py .build/debug $(DYNAMIC)/release/crash-maker --page docs/measurements/grouping.md
 
 # With CONTAINMENT_LONG=1 the target also loads servers of Hummingbird and grpc-swift-2, and takes much longer.
 CONTAINMENT_LONG ?=

@@ -67,6 +67,13 @@ public struct CrashClient: Sendable {
     try call(Methods.GetGroup.self, .init(key: key))
   }
 
+  /// Returns what sets the group whose key begins with `key` apart from the other crashes of its programs.
+  ///
+  /// A crashd version without this method refuses the call.
+  public func contrast(key: String) throws(ClientError) -> GroupContrast {
+    try call(Methods.ContrastGroup.self, .init(key: key))
+  }
+
   /// Marks the group whose key begins with `key` as resolved, or reopens it.
   /// - Returns: The full key.
   public func setResolved(_ isResolved: Bool, group key: String) throws(ClientError) -> String {

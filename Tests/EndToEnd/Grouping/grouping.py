@@ -1,59 +1,85 @@
 #!/usr/bin/env python3
-"""Measures how often the reports of a debug build's crash and of the same crash in an optimized build have one group.
+"""Measures how well crashd's groups and the defects of programs agree.
 
-Usage: grouping.py BINARIES OPTIMIZED [--slice] [--only TEXT] [--all] [--keep DIRECTORY] [--reports FILE]
+Usage: grouping.py BINARIES OPTIMIZED [--slice] [--only TEXT] [--all] [--keep DIRECTORY] [--reports FILE] [--page FILE]
 
 BINARIES is a directory with crashd, crashctl, crash-analyse and a crash-maker of a debug build. OPTIMIZED is a
-crash-maker of a release build. Each scenario crashes on each of its threads in both builds, and the two reports are a
-pair. The script prints the share of pairs with one group key, and both stacks of each unequal pair. It fails if the
-share is below GOAL or if there are fewer than PAIRS pairs.
+crash-maker of a release build. The script builds the generated program of shop.py in several ways. It runs each defect
+in each build, and compares the groups of the reports with the defects. docs/measurements/grouping.md has the rule for
+labels. The script fails if a goal is missed or if a baseline is ahead.
 
-  --slice    run a few pairs only, which takes seconds
-  --all      print a line for each pair
-  --only     run only the runs whose line contains the text
-  --keep     the directory that keeps the daemon's files
-  --reports  the file for the pairs' reports, one line of JSON per pair
-
-Scenarios whose report describes another process, or that end without a record, are excluded.
+  --slice    run two builds and a part of the defects only, which takes less than a minute
+  --only     run only the crashes whose label contains the text
+  --all      print the defects that have several groups, and the groups that have several defects
+  --keep     the directory that keeps the programs and the daemon's files
+  --reports  the file for the reports, one line of JSON per crash; with an existing file and --again, crash nothing
+  --again    read the reports of an earlier run from the file of --reports
+  --page     write the tables to this page
 """
 
 import argparse
+import collections
 import concurrent.futures
+import contextlib
+import dataclasses
 import json
 import os
 import pathlib
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Verdicts"))
+import baselines
+import page
+import scores
+import shop
 import verdicts
 
-GOAL = 0.95
-PAIRS = 200
+PRECISION_GOAL, RECALL_GOAL, IMPURE_LIMIT, RECALL_AT_1_GOAL = 0.995, 0.95, 0.01, 0.9
+CRASHES = 3_000
+# The share of the crashes that may have no report. A scenario may end before it is attached.
+MISSING_LIMIT = 0.01
 PATIENCE_S = 90
-THREADS = ("main", "dispatch", "task", "pthread", "small-stack")
+THREADS = ("main", "dispatch", "task", "pthread")
+DEPTHS = (1, 2, 5, 17, 40, 700)
+TURNS = 2
+DEMO_PATHS = ("/cart/array-index", "/user/force-unwrap", "/native/null-write", "/catalog/stack-overflow")
+DEMO_TURNS = 10
+MAKER_THREADS = ("main", "dispatch", "task", "pthread", "small-stack")
 SLICE = {"array-index", "force-unwrap", "null-write", "abort", "async-throwing", "integer-overflow"}
+SLICE_VARIANTS = {"lines-debug", "closures-optimized"}
 # These scenarios use memory or processor time until they are killed.
 HEAVY = {"oom-kill", "uninterruptible-thread", "full-disk"}
+WAITS = {f"main-waits-{name}" for name in ("pause", "read", "futex", "cond-wait", "epoll-wait")}
+# Scenarios whose fault is the same marked line.
+SAME = {
+    "crash-in-our-handler": "null-write", "crash-in-user-callback": "null-write",
+    "sigaltstack-owned-by-app": "stack-overflow-small-thread"}
 WRONG_THREAD = 2
 
 
-def crash(program, name, thread, attach, environment):
-    """Returns the pid of the crashed process; None when the scenario does not run on this thread, or hangs."""
-    command = [program, name, "--thread", thread, "--wait-attached"]
-    process = subprocess.Popen(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        preexec_fn=limit, start_new_session=True)
-    try:
-        status = process.wait(PATIENCE_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-        return None
-    return None if status == WRONG_THREAD else process.pid
+@dataclasses.dataclass
+class Run:
+    """One crash to make."""
+    label: str
+    build: str
+    command: list[str]
+    is_preloaded: bool
+    # The path of the request that crashes a server; None for a program that crashes by itself.
+    path: str | None = None
+    # The report's release, which identifies the run. A pid may occur again.
+    release: str = ""
+
+
+class Daemon(verdicts.Daemon):
+    """A private crashd, whose reports are found by their release."""
+
+    def identity(self, report: dict) -> str:
+        return report.get("release") or ""
 
 
 def limit():
@@ -61,95 +87,188 @@ def limit():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def report(crashctl, pid):
-    """Returns the first report of a process; None when the process left no record."""
-    waited = subprocess.run([*crashctl("wait"), str(pid), "--timeout", "30"], capture_output=True, text=True)
-    ids = waited.stdout.split()
-    if not ids:
+def crash(run: Run, daemon, variables: dict[str, str], library: pathlib.Path) -> dict | None:
+    """Returns the report of a crash; None when the scenario does not run on this thread, hangs, or left no record."""
+    preloaded = {"LD_PRELOAD": str(library)} if run.is_preloaded else {}
+    process = subprocess.Popen(
+        run.command, env=variables | preloaded | {"CRASHSHIELD_RELEASE": run.release},
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if run.path else subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        preexec_fn=limit, start_new_session=True)
+    try:
+        if run.path:
+            request(process, run.path)
+        status = process.wait(PATIENCE_S)
+    except subprocess.TimeoutExpired:
         return None
-    shown = subprocess.run([*crashctl("show"), ids[0], "--json=short"], capture_output=True, text=True)
-    return json.loads(shown.stdout) if shown.returncode == 0 else None
+    finally:
+        # A scenario may leave children behind.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    if status >= 0:
+        return None
+    found = daemon.report(run.release)
+    return None if found is None or found.get("death") else found
 
 
-def stack(report):
-    """Returns the lines of the in-app frames and of the first four frames."""
-    thread = next((thread for thread in report["threads"] if thread["crashed"]), {"frames": []})
-    lines = []
-    for index, frame in enumerate(thread["frames"]):
-        if frame["isOwn"] or index < 4:
-            mark = "*" if frame["isOwn"] else " "
-            lines.append(f"      {mark} {frame['function'] or frame['mangled']}  [{frame['mangled']}]  "
-                         f"{(frame.get('file') or '').rsplit('/', 1)[-1]}:{frame.get('line')}")
-    return lines[:12]
+def request(server: subprocess.Popen, path: str):
+    """Sends a request to the server, which prints its port in its first line."""
+    port = int(server.stdout.readline().decode().rsplit(":", 1)[-1])
+    with socket.create_connection(("127.0.0.1", port), PATIENCE_S) as connection:
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: shop\r\nConnection: close\r\n\r\n".encode())
+        with contextlib.suppress(OSError):
+            while connection.recv(4096):
+                pass
+
+
+def demo_runs(program: pathlib.Path, is_slice: bool) -> list[Run]:
+    return [Run(f"demo.{path}", "demo-debug", [str(program)], False, path)
+            for path in DEMO_PATHS for _ in range(1 if is_slice else DEMO_TURNS)]
+
+
+def maker_label(name: str) -> str:
+    for start in ("main-waits-", "simultaneous-"):
+        if name.startswith(start):
+            return f"crash-maker.{start.rstrip('-')}"
+    return f"crash-maker.{SAME.get(name, name)}"
+
+
+def maker_runs(programs: dict[str, pathlib.Path], is_slice: bool) -> list[Run]:
+    listed = subprocess.run([programs["debug"], "--list"], check=True, capture_output=True, text=True).stdout
+    names = [line.split("\t")[0] for line in listed.splitlines() if line.split("\t")[1] != "-"]
+    names = [name for name in names if name not in verdicts.CRASH_MAKER_OTHERS | HEAVY
+             and (not name.startswith("main-waits-") or name in WAITS) and (not is_slice or name in SLICE)]
+    return [Run(maker_label(name), f"crash-maker-{build}", [str(program), name, "--thread", thread, "--wait-attached"], False)
+            for name in names for thread in MAKER_THREADS for build, program in programs.items()]
+
+
+def shop_runs(programs: dict[str, pathlib.Path], is_slice: bool) -> list[Run]:
+    runs = []
+    for number, defect in enumerate(shop.defects()):
+        if is_slice and number % 6:
+            continue
+        for position, (build, program) in enumerate(programs.items()):
+            for turn in range(TURNS):
+                step = position * TURNS + turn
+                runs.append(Run(defect.label, build, [
+                    str(program), defect.routes[step % len(defect.routes)], THREADS[(number + step) % len(THREADS)],
+                    str(defect.numbers[(step + number) % len(defect.numbers)]), str(DEPTHS[(step + number) % len(DEPTHS)])],
+                    True))
+    return runs
+
+
+def crashes(options, folder: pathlib.Path) -> tuple[list[dict], int]:
+    """Makes all crashes; returns what is known of each, and the number of crashes without a report."""
+    binaries = options.binaries.resolve()
+    variants = [variant for variant in shop.VARIANTS if not options.slice or variant.name in SLICE_VARIANTS]
+    library = folder / "libcrashshield.so"
+    root = pathlib.Path(__file__).resolve().parents[3]
+    subprocess.run([root / "scripts" / "build" / "preload", library], check=True)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        programs = dict(zip((variant.name for variant in variants),
+                            pool.map(lambda variant: shop.build(variant, folder / "shop"), variants)))
+    runs = shop_runs(programs, options.slice) + maker_runs(
+        {"debug": binaries / "crash-maker", "optimized": options.optimized.resolve()}, options.slice)
+    runs += demo_runs(binaries / "DemoServer", options.slice)
+    runs = [run for run in runs if options.only in run.label]
+    for number, run in enumerate(runs):
+        run.release = f"run-{number}"
+    daemon = Daemon(binaries, folder)
+    variables = {name: os.environ[name] for name in ("PATH", "HOME", "LD_LIBRARY_PATH") if name in os.environ} | {
+        "CRASHSHIELD_SOCKET": daemon.attach, "CRASHSHIELD_SPOOL": str(folder), "SWIFT_BACKTRACE": "enable=no"}
+
+    def one(run: Run) -> dict | None:
+        report = crash(run, daemon, variables, library)
+        return None if report is None else {
+            "label": run.label, "build": run.build, "command": run.command[1:], "report": baselines.trimmed(report)}
+
+    try:
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            found = list(pool.map(one, runs))
+    finally:
+        daemon.stop()
+    # A scenario of crash-maker does not run on each thread, and not in each build.
+    missing = sum(1 for run, crash in zip(runs, found) if crash is None and (run.is_preloaded or run.path))
+    for run, crash_ in zip(runs, found):
+        if crash_ is None and (run.is_preloaded or run.path):
+            print(f"no report: {run.build} {run.label} {' '.join(run.command[1:])}")
+    return [crash_ for crash_ in found if crash_], missing
+
+
+def results(found: list[dict]) -> dict[str, scores.Scores]:
+    """The figures of crashd and of each baseline, from the same reports."""
+    ways = {"crashd": lambda report: (report["group"]["key"], report["group"].get("coarse") or "")} | baselines.WAYS
+    figures = {}
+    for name, way in ways.items():
+        keys = [way(crash["report"]) for crash in found]
+        figures[name] = scores.score(
+            [(crash["label"], key) for crash, (key, _) in zip(found, keys)],
+            scores.recall_at_1([(crash["label"], crash["build"], *key) for crash, key in zip(found, keys)]))
+    return figures
+
+
+def show_errors(found: list[dict]):
+    by_label: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
+    by_group: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
+    for crash in found:
+        group = crash["report"]["group"]
+        name = f"{group['key'][:6]} {group['title']}"
+        by_label[crash["label"]][name] += 1
+        by_group[name.split()[0]][crash["label"]] += 1
+    for label, groups in sorted(by_label.items()):
+        if len(groups) > 1:
+            print(f"several groups: {label}: {', '.join(f'{name} ×{count}' for name, count in groups.most_common())}")
+    for group, labels in sorted(by_group.items()):
+        if len(labels) > 1:
+            print(f"several defects: {group}: {', '.join(f'{name} ×{count}' for name, count in labels.most_common())}")
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("binaries", type=pathlib.Path)
     parser.add_argument("optimized", type=pathlib.Path)
-    parser.add_argument("--slice", action="store_true")
+    for name in ("slice", "all", "again"):
+        parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--only", default="")
-    parser.add_argument("--all", action="store_true")
-    parser.add_argument("--keep", type=pathlib.Path)
-    parser.add_argument("--reports", type=pathlib.Path)
+    for name in ("keep", "reports", "page"):
+        parser.add_argument(f"--{name}", type=pathlib.Path)
     options = parser.parse_args()
-    binaries = options.binaries.resolve()
-    programs = (binaries / "crash-maker", options.optimized.resolve())
-    names = [line.split("\t")[0] for line in
-             subprocess.run([programs[0], "--list"], check=True, capture_output=True, text=True).stdout.splitlines()]
-    names = [name for name in names if name not in verdicts.CRASH_MAKER_OTHERS | HEAVY]
-    if options.slice:
-        names = [name for name in names if name in SLICE]
-    runs = [(name, thread) for name in names for thread in THREADS if options.only in f"{name} {thread}"]
-    with tempfile.TemporaryDirectory(prefix="grouping-") as temporary:
-        folder = options.keep or pathlib.Path(temporary)
-        folder.mkdir(parents=True, exist_ok=True)
-        daemon = verdicts.Daemon(binaries, folder)
-        try:
-            found = pairs(runs, programs, binaries, daemon, folder)
-        finally:
-            daemon.stop()
-    if options.reports:
-        options.reports.write_text("".join(json.dumps([run, reports]) + "\n" for run, reports in found))
-    equal = [pair for pair in found if len({report["group"]["key"] for report in pair[1]}) == 1]
-    for run, reports in found:
-        isEqual = (run, reports) in equal
-        if options.all or not isEqual:
-            titles = " | ".join(dict.fromkeys(report["group"]["title"] for report in reports))
-            print(f"{'  equal' if isEqual else 'UNEQUAL'} {' '.join(run)}: {titles}")
-        if not isEqual:
-            for build, report_ in zip(("debug", "optimized"), reports):
-                print(f"    {build}: {report_['signal']['name']}, {report_['diagnosis']['rule']}")
-                print("\n".join(stack(report_)))
-    share = len(equal) / len(found) if found else 0
-    print(f"grouping: {len(equal)} of {len(found)} pairs of a debug and an optimized build are one group: {share:.1%}")
-    if share < GOAL:
-        sys.exit(f"grouping: fewer than {GOAL:.0%} of the pairs are one group")
-    if not options.slice and not options.only and len(found) < PAIRS:
-        sys.exit(f"grouping: fewer than {PAIRS} pairs")
+    missing = 0
+    if options.again:
+        found = [json.loads(line) for line in options.reports.read_text().splitlines()]
+    else:
+        with tempfile.TemporaryDirectory(prefix="grouping-") as temporary:
+            folder = options.keep or pathlib.Path(temporary)
+            folder.mkdir(parents=True, exist_ok=True)
+            found, missing = crashes(options, folder)
+        if options.reports:
+            options.reports.write_text("".join(json.dumps(crash) + "\n" for crash in found))
+    if options.all:
+        show_errors(found)
+    figures = results(found)
+    text = page.tables(found, figures)
+    print(text)
+    failures = faults(figures)
+    if missing > MISSING_LIMIT * len(found):
+        failures.append(f"{missing} crashes have no report")
+    if not options.slice and not options.only and len(found) < CRASHES:
+        failures.append(f"there are fewer than {CRASHES:,} crashes")
+    if options.page:
+        page.write(options.page, text)
+    if failures:
+        sys.exit("\n".join(f"grouping: {failure}" for failure in failures))
 
 
-def pairs(runs, programs, binaries, daemon, folder):
-    """Returns the runs that have a report in both builds, with both reports."""
-    socket = str(folder / "run" / "io.crashshield.Crashd")
-    environment = os.environ | {
-        "CRASHSHIELD_SOCKET": daemon.attach, "CRASHSHIELD_SPOOL": str(folder), "SWIFT_BACKTRACE": "enable=no"}
-
-    def crashctl(verb):
-        return [binaries / "crashctl", verb, "--socket", socket]
-
-    def pair(run):
-        reports = []
-        for program in programs:
-            pid = crash(program, *run, daemon.attach, environment)
-            one = report(crashctl, pid) if pid else None
-            if one is None or one.get("death"):
-                return None
-            reports.append(one)
-        return run, reports
-
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return [found for found in pool.map(pair, runs) if found]
+def faults(figures: dict[str, scores.Scores]) -> list[str]:
+    own = figures["crashd"]
+    failures = [f"{name} is {value:.4f}, and the goal is {goal}" for name, value, goal in (
+        ("precision", own.precision, PRECISION_GOAL), ("recall", own.recall, RECALL_GOAL),
+        ("Recall@1", own.recall_at_1, RECALL_AT_1_GOAL)) if value < goal]
+    if own.largest_impure > IMPURE_LIMIT:
+        failures.append(f"a group with several defects has {own.largest_impure:.2%} of the crashes")
+    return failures + [
+        f"{name} is ahead" for name, other in figures.items()
+        if name != "crashd" and (other.f1 >= own.f1 or other.b_cubed_f1 >= own.b_cubed_f1)]
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ rule for labels. The program is called as `shop ROUTE THREAD NUMBER DEPTH`.
 
 import dataclasses
 import pathlib
+import random
+import struct
 import subprocess
 
 DOMAINS = ("Order", "Cart", "User", "Payment", "Stock", "Parcel", "Coupon", "Review")
@@ -28,6 +30,19 @@ FAULTS = {
     "double": "result = Int(Double(n &+ K) * 1e300)",
     "abort": "result = K; abort()",
 }
+
+# What functions do besides. Without it, functions would differ only in constants, and the optimizer would merge them: a
+# merged function has the name of one of them, and no lines.
+WORK = (
+    "for step in 0..<3 { sink(step &* K) }",
+    "let title = word(K); if title.utf8.count > 90 { sink(K) }",
+    "if table(K % 5 + 1).contains(K) { sink(n) }",
+    "sink(table(K % 4 + 1).reduce(0, &+))",
+    "switch n % 5 {\ncase 0: sink(K)\ncase 4: sink(K &* 3)\ndefault: sink(n)\n}",
+    "var pairs: [String: Int] = [:]; pairs[word(K)] = n; sink(pairs.count)",
+    "let upper = word(K).uppercased(); sink(upper.utf8.count &+ n)",
+    "while drain % 7 == K % 7 { sink(1) }",
+)
 
 # A shape is the code around the fault. D is the domain, V a word of the defect, and FAULT the fault.
 SHAPES = {
@@ -64,26 +79,28 @@ SHAPES = {
     "async": ("", "await service.V(n) &+ 1",
               "func V(_ n: Int) async -> Int { await pause(); var result = 0; FAULT; await pause(); return result }"),
     "group": ("", "await service.V(n) &+ 1",
-              "func V(_ n: Int) async -> Int { await withTaskGroup(of: Int.self) { group in group.addTask { var result = 0; FAULT; return result }\n return await group.reduce(0, &+) } }"),
+              "func V(_ n: Int) async -> Int { return await withTaskGroup(of: Int.self) { group in group.addTask { var result = 0; FAULT; return result }\n return await group.reduce(0, &+) } }"),
     "actor": ("actor DV { var level = 1\n func add(_ n: Int) -> Int { var result = level; FAULT; return result } }",
               "await DV().add(n) &+ 1", ""),
 }
 ASYNCHRONOUS = {"async", "group", "actor"}
 SHAPES_OF_A_DOMAIN = 14
+# The type of the program header of .eh_frame_hdr.
+GNU_EH_FRAME = 0x6474E550
 
 # Shared code. The rule of labels names four cases. OWN: the helper is the defect, over each of three routes.
 # STATED and UTILITY: the caller is the defect, so each of three routes is a label.
 OWN = ("index", "unwrap", "overflow", "divide", "narrow", "range", "cast", "try", "null", "text", "double", "remove",
        "fatal", "fatal")
 STATED = {
-    "Money.subtracting": "enum Money { @inline(never) static func subtracting(_ n: Int) -> Int { precondition(n < 0, \"the balance is too small\"); return n } }",
+    "Money.subtracting": "enum Money { @inline(never) static func subtracting(_ n: Int) -> Int { precondition(n &+ 3 < zero, \"the balance is too small\"); return n } }",
     "Quantity.checked": "struct Quantity { var amount: Int\n @inline(never) func checked(_ n: Int) -> Int { precondition(amount < n, \"the amount is too large\"); return n } }",
-    "Page.range": "enum Page { @inline(never) static func range(_ n: Int) -> Int { precondition(n < 0 && n > -100); return n } }",
-    "Token.decoded": "enum Token { @inline(never) static func decoded(_ n: Int) -> Int { guard n < 0 else { preconditionFailure(\"no token\") }\n return n } }",
-    "Slug.validated": "struct Slug { @inline(never) func validated(_ n: Int) -> Int { precondition(n < 0, \"the slug has \\(n) blanks\"); return n } }",
-    "Validator.required": "enum Validator { @inline(never) static func required(_ n: Int) -> Int { guard n < 0 else { fatalError(\"the parameter \\(n) is missing\") }\n return n } }",
-    "Validator2.limited": "enum Validator2 { @inline(never) static func limited(_ n: Int) -> Int { if n >= 0 { fail(\"limit\", n) }\n return n }\n @inline(never) static func fail(_ text: String, _ n: Int) -> Never { fatalError(\"invalid \\(text) \\(n)\") } }",
-    "Gate.opened": "enum Gate { @inline(never) static func opened(_ n: Int) -> Int { if n >= 0 { Gate.refuse(n) }\n return n }\n @inline(never) static func refuse(_ n: Int) -> Never { preconditionFailure(\"closed\") } }",
+    "Page.range": "enum Page { @inline(never) static func range(_ n: Int) -> Int { precondition(n < zero && n > -100); return n } }",
+    "Token.decoded": "enum Token { @inline(never) static func decoded(_ n: Int) -> Int { guard n &* 2 < zero else { preconditionFailure(\"no token\") }\n return n } }",
+    "Slug.validated": "struct Slug { @inline(never) func validated(_ n: Int) -> Int { precondition(n &+ 5 < zero, \"the slug has \\(n) blanks\"); return n } }",
+    "Validator.required": "enum Validator { @inline(never) static func required(_ n: Int) -> Int { guard n < zero else { fatalError(\"the parameter \\(n) is missing\") }\n return n } }",
+    "Validator2.limited": "enum Validator2 { @inline(never) static func limited(_ n: Int) -> Int { if n &+ 7 >= zero { fail(\"limit\", n) }\n return n }\n @inline(never) static func fail(_ text: String, _ n: Int) -> Never { fatalError(\"invalid \\(text) \\(n)\") } }",
+    "Gate.opened": "enum Gate { @inline(never) static func opened(_ n: Int) -> Int { if n &+ 11 >= zero { Gate.refuse(n) }\n return n }\n @inline(never) static func refuse(_ n: Int) -> Never { preconditionFailure(\"closed\") } }",
 }
 STATED_CALLS = {
     "Money.subtracting": "Money.subtracting(n)", "Quantity.checked": "Quantity(amount: n &+ 9).checked(n)",
@@ -106,7 +123,7 @@ SUPPORT = """
 #if canImport(Glibc)
 import Glibc
 #endif
-struct Trouble: Error { let code: Int }
+struct ShopError: Error { let code: Int }
 nonisolated(unsafe) var zero = 0
 nonisolated(unsafe) var drain = 0
 nonisolated(unsafe) var threadBody: () -> Void = {}
@@ -115,7 +132,7 @@ nonisolated(unsafe) var threadBody: () -> Void = {}
 @inline(never) func table(_ count: Int) -> [Int] { (0..<count).map { $0 &+ zero } }
 @inline(never) func word(_ number: Int) -> String { "item \\(number &+ zero)" }
 @inline(never) func parsed(_ text: String) throws -> Int {
-  guard let value = Int(text) else { throw Trouble(code: zero) }
+  guard let value = Int(text) else { throw ShopError(code: zero) }
   return value
 }
 @inline(never) func pause() async { await Task.yield() }
@@ -127,34 +144,38 @@ import Dispatch
 #if canImport(Glibc)
 import Glibc
 #endif
-let words = CommandLine.arguments
-zero = words.count &- 5
-let request = Request(number: Int(words[3]) ?? 0, depth: Int(words[4]) ?? 0)
-let route = words[1]
-if let handler = asynchronousRoutes[route] {
-  let done = DispatchSemaphore(value: 0)
-  Task.detached { sink(await handler(request)); done.signal() }
-  done.wait()
+// The launch is a function of its own. Closures of top-level code are isolated to the main actor, and could not run on
+// other threads.
+launch(CommandLine.arguments)
+@inline(never) func launch(_ words: [String]) {
+  zero = words.count &- 5
+  let request = Request(number: Int(words[3]) ?? 0, depth: Int(words[4]) ?? 0)
+  let route = words[1]
+  if let handler = asynchronousRoutes[route] {
+    let done = DispatchSemaphore(value: 0)
+    Task.detached { sink(await handler(request)); done.signal() }
+    done.wait()
+    exit(3)
+  }
+  guard let handler = routes[route] else { exit(4) }
+  switch words[2] {
+  case "dispatch":
+    let done = DispatchSemaphore(value: 0)
+    DispatchQueue(label: "requests").async { sink(handler(request)); done.signal() }
+    done.wait()
+  case "task":
+    let done = DispatchSemaphore(value: 0)
+    Task.detached { sink(await answer(handler, request)); done.signal() }
+    done.wait()
+  case "pthread":
+    var thread = pthread_t()
+    threadBody = { sink(handler(request)) }
+    pthread_create(&thread, nil, { _ in threadBody(); return nil }, nil)
+    pthread_join(thread, nil)
+  default: sink(handler(request))
+  }
   exit(3)
 }
-guard let handler = routes[route] else { exit(4) }
-switch words[2] {
-case "dispatch":
-  let done = DispatchSemaphore(value: 0)
-  DispatchQueue(label: "requests").async { sink(handler(request)); done.signal() }
-  done.wait()
-case "task":
-  let done = DispatchSemaphore(value: 0)
-  Task.detached { sink(await answer(handler, request)); done.signal() }
-  done.wait()
-case "pthread":
-  var thread = pthread_t()
-  threadBody = { sink(handler(request)) }
-  pthread_create(&thread, nil, { _ in threadBody(); return nil }, nil)
-  pthread_join(thread, nil)
-default: sink(handler(request))
-}
-exit(3)
 @inline(never) func answer(_ handler: @Sendable (Request) -> Int, _ request: Request) async -> Int {
   await pause()
   let value = handler(request)
@@ -199,6 +220,23 @@ VARIANTS = (
 )
 
 
+def work(seed: int, count: int = 3) -> str:
+    """Statements that no other function has in this order."""
+    chosen = random.Random(seed).sample(WORK, count)
+    return "; ".join(chosen).replace("K", str(seed)) + "; "
+
+
+def formatted(text: str) -> str:
+    """Source text with a statement per line, indented by its depth, as people write it."""
+    lines, depth = [], 0
+    for line in text.replace("; ", "\n").splitlines():
+        line = line.strip()
+        closing = len(line) - len(line.lstrip("}"))
+        lines.append("  " * max(0, depth - closing) + line)
+        depth += line.count("{") - line.count("}")
+    return "\n".join(lines) + "\n"
+
+
 def declaration(text: str, domain: str, verb: str, fault: str, constant: int) -> str:
     text = text.replace("FAULT", fault).replace("DV", domain + verb.capitalize())
     return text.replace("V(", verb + "(").replace("Vl", verb + "L").replace("Vo", verb + "O").replace("K", str(constant))
@@ -216,6 +254,8 @@ class Source:
         self.routes: list[tuple[str, bool]] = []
         self.helpers: list[str] = []
         self.constant = 2
+        # Seeds of the work of callers, which differ from the constants of defects.
+        self.seed = 1_000
         self.of_domains()
         self.of_helpers()
 
@@ -235,12 +275,16 @@ class Source:
             return ""
         return "let early = [n].map { $0 &+ 1 }.filter { $0 > zero &- 9 }; sink(early.count); "
 
+    def callers_work(self) -> str:
+        self.seed += 1
+        return work(self.seed)
+
     def route(self, domain: str, verb: str, call: str, is_async: bool) -> str:
         name = f"{domain.lower()}/{verb}"
         words = " async" if is_async else ""
         self.handlers[domain].append(
             f"{self.noise()}  func {verb}Route(_ request: Request){words} -> Int {{\n"
-            f"    let n = request.number; let depth = request.depth; sink(depth)\n    return {call}\n  }}")
+            f"    let n = request.number; let depth = request.depth; sink(depth); {self.callers_work()}return {call}\n  }}")
         self.routes.append((name, is_async))
         return name
 
@@ -252,7 +296,7 @@ class Source:
                 self.constant += 1
                 verb = f"{shape}{kind.capitalize()}"
                 types, call, method = SHAPES[shape]
-                fault = FAULTS[kind]
+                fault = work(self.constant) + FAULTS[kind]
                 values = (domain, verb, fault, self.constant)
                 self.types[domain].append(self.noise() + declaration(types, *values))
                 if method:
@@ -273,7 +317,7 @@ class Source:
             verb = name + "By" + domain
             own = call.replace("K", str(self.constant))
             self.methods[domain].append(
-                f"{self.noise()}  {self.attribute()}func {verb}(_ n: Int) -> Int {{ {self.closures()}return {own} &+ level }}")
+                f"{self.noise()}  {self.attribute()}func {verb}(_ n: Int) -> Int {{ {self.closures()}{self.callers_work()}return {own} &+ level }}")
             routes.append(self.route(domain, verb, f"service.{verb}(n) &+ 1", False))
         return routes
 
@@ -281,7 +325,7 @@ class Source:
         for number, kind in enumerate(OWN):
             self.constant += 1
             name = f"Helper{number}{kind.capitalize()}"
-            fault = FAULTS[kind].replace("K", str(self.constant))
+            fault = work(self.constant) + FAULTS[kind].replace("K", str(self.constant))
             self.helpers.append(
                 f"{self.noise()}final class {name} {{ var level = zero\n @inline(never) func value(_ n: Int) -> Int {{ "
                 f"var result = level; {self.closures()}{fault}; return result }} }}")
@@ -303,7 +347,7 @@ class Source:
                 "row[", "rows[").replace("let known", "let seen").replace("known[", "seen[")
             verb = f"two{number}"
             self.methods[domain].append(
-                f"{self.noise()}  func {verb}(_ n: Int) -> Int {{ {self.closures()}var result = 0; "
+                f"{self.noise()}  func {verb}(_ n: Int) -> Int {{ {self.closures()}{self.callers_work()}var result = 0; "
                 f"if n % 2 == 0 {{ {first} }} else {{ {second} }}\n return result &+ level }}")
             route = self.route(domain, verb, f"service.{verb}(n) &+ 1", False)
             self.defects.append(Defect(f"two.{number}.{one}", [route], numbers=(0, 2)))
@@ -331,14 +375,20 @@ class Source:
 
 
 def build(variant: Variant, folder: pathlib.Path) -> pathlib.Path:
-    """Writes and compiles one variant; returns the program."""
+    """Writes and compiles one variant, unless an earlier run did; returns the program."""
     sources = folder / variant.name
     sources.mkdir(parents=True, exist_ok=True)
-    names = []
-    for name, text in Source(variant).files().items():
-        (sources / name).write_text(text)
-        names.append(sources / name)
+    names, is_new = [], False
     program = sources / "shop"
+    for name, text in Source(variant).files().items():
+        file = sources / name
+        text = formatted(text)
+        if not file.exists() or file.read_text() != text:
+            file.write_text(text)
+            is_new = True
+        names.append(file)
+    if program.exists() and not is_new:
+        return program
     subprocess.run(
         ["swiftc", "-g", "-swift-version", "6", "-module-name", "shop", "-suppress-warnings", *variant.flags,
          "-Xlinker", "--build-id", *names, "-o", program], check=True, cwd=sources)
@@ -346,7 +396,18 @@ def build(variant: Variant, folder: pathlib.Path) -> pathlib.Path:
         # Without call frame information the unwinder loses callers, so stacks are cut.
         subprocess.run(
             ["objcopy", "--remove-section", ".eh_frame", "--remove-section", ".eh_frame_hdr", program], check=True)
+        forget_frame_table(program)
     return program
+
+
+def forget_frame_table(program: pathlib.Path):
+    """Removes the program header of the removed section, which the runtime would read when it prints a stack."""
+    image = bytearray(program.read_bytes())
+    start, size, count = struct.unpack_from("<Q", image, 32)[0], *struct.unpack_from("<HH", image, 54)
+    for header in range(start, start + size * count, size):
+        if struct.unpack_from("<I", image, header)[0] == GNU_EH_FRAME:
+            struct.pack_into("<I", image, header, 0)
+    program.write_bytes(image)
 
 
 def defects() -> list[Defect]:

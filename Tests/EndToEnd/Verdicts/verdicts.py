@@ -141,13 +141,17 @@ class Daemon:
             report = json.loads(line)["report"]
             with self.changed:
                 # Only the first event of a crash is used. Later events of the same report only add more threads.
-                self.reports.setdefault(report["process"]["pid"], report)
+                self.reports.setdefault(self.identity(report), report)
                 self.changed.notify_all()
 
-    def report(self, pid: int) -> dict | None:
+    def identity(self, report: dict):
+        """The value that identifies the crash of a report."""
+        return report["process"]["pid"]
+
+    def report(self, identity) -> dict | None:
         with self.changed:
-            self.changed.wait_for(lambda: pid in self.reports, PATIENCE_S)
-            return self.reports.pop(pid, None)
+            self.changed.wait_for(lambda: identity in self.reports, PATIENCE_S)
+            return self.reports.pop(identity, None)
 
     def stop(self):
         for process in (self.follower, self.process):

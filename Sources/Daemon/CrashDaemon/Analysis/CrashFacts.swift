@@ -248,7 +248,7 @@ struct CrashFacts: Sendable {
 
   /// The kind of the crash, which is the first part of the key of the crash group.
   var kind: String {
-    if isSentByOther { return "signal from outside" }
+    if isSentByOther { return "signal from outside: \(SignalNames.name(of: Int(record.signal)))" }
     switch record.signal {
     case SIGILL, SIGTRAP: return "trap"
     case SIGSEGV, SIGBUS: return "bad access"
@@ -257,6 +257,12 @@ struct CrashFacts: Sendable {
     case SIGSYS: return "blocked system call"
     default: return SignalNames.name(of: Int(record.signal))
     }
+  }
+
+  /// The check that failed, which is the second part of the key; unknown for memory faults and signals from outside.
+  var check: FailedCheck {
+    guard !isSentByOther, [SIGILL, SIGTRAP, SIGABRT].contains(record.signal) else { return .unknown }
+    return FailedCheck(failure: isTrapWithReason ? runtimeFailure : nil, message: message)
   }
 
   var operandAddress: UInt64? { operand?.address(record.registers) }

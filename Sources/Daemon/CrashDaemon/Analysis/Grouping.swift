@@ -1,16 +1,23 @@
 import CrashReport
 import CrashSymbols
 
-/// Groups crashes by their kind and by the simplified names of their three topmost in-app functions.
+/// Groups crashes by their kind, by the check that failed, and by the simplified name of the topmost in-app function.
 ///
-/// The key of a group does not contain lines, addresses, build IDs or reasons. Therefore, the same crash has the same
-/// key in debug builds, release builds and later builds of a program; `make grouping` measures how often the keys are
-/// equal. A stripped program has no function names, so its key contains build IDs and offsets.
+/// If the topmost function only checks or accesses what its caller passed, the caller has the defect
+/// (docs/decisions/0146). The key then also contains the caller of a check, and the caller of a utility in place of the
+/// utility. Other callers are in no key: their frames depend on the thread, on the build and on the route to the crash.
 ///
-/// Each crash has two more keys. The coarse key is used for truncated stacks. The coarse key contains only the kind and
-/// the topmost name. The exact key contains build IDs and offsets. Therefore, only crashes of the same build have the
-/// same exact key.
+/// For a check of the standard library or of the compiler, the key also contains the source column of the check.
+///
+/// The key of a group does not contain lines, addresses, build IDs or values. Therefore, the same crash has the same key
+/// in debug builds, release builds and later builds of a program; `make grouping` measures this. A stripped program has
+/// no function names, so its key contains build IDs and offsets.
+///
+/// Each crash has two more keys. The coarse key finds similar groups. The coarse key contains only the kind and the
+/// topmost name. The exact key contains build IDs and offsets. Therefore, only crashes of the same build have the same
+/// exact key.
 enum Grouping {
+  /// The number of names in the key of a crash without in-app frames, and of offsets in an exact key.
   static let frameCount = 3
   /// The version of the algorithm that computes the keys.
   ///
@@ -22,21 +29,27 @@ enum Grouping {
   /// - Specialized thunks, and callers that may be missing in other builds, are omitted.
   /// - `$main` is an entry point even if it throws.
   /// - Errors that are thrown at top level have separate groups.
-  static let version = 2
+  ///
+  /// Version 3 made the following changes:
+  /// - The failed check is a part of the key, and so is the column of a check that is not stated in the source.
+  /// - Callers are a part of the key only if they have the defect.
+  static let version = 3
 
   /// Returns the group of a crash.
   ///
-  /// `message` is the runtime error message. The message distinguishes errors that were thrown at top level, because
-  /// all of these errors have the same crash location. `what` replaces the kind of the crash at the beginning of the
-  /// title. `what` is not a part of the keys, because not every crash of a group shows the cause in `what`.
+  /// `check` is the check that failed. `message` is the runtime error message. The message distinguishes errors that were
+  /// thrown at top level, because all of these errors have the same crash location. `what` replaces the kind of the crash
+  /// at the beginning of the title. `what` is not a part of the keys, because not every crash of a group shows the cause
+  /// in `what`.
   static func group(
-    of thread: CrashReport.CrashedThread, kind: String, process: String, images: [CrashReport.Image] = [],
-    message: String = "", what: String? = nil
+    of thread: CrashReport.CrashedThread, kind: String, check: FailedCheck = .unknown, process: String,
+    images: [CrashReport.Image] = [], message: String = "", what: String? = nil
   ) -> CrashReport.Group {
     let own = thread.frames.filter(\.isOwn)
     let isTopLevel = own.allSatisfy { $0.mangled.isEmpty || isEntryPoint($0.mangled) }
     let error = isTopLevel ? GroupingText.topLevelError(message).map { "error \($0)" } : nil
-    let names = (error.map { [$0] } ?? []) + names(thread.frames)
+    let named = named(thread.frames, check)
+    let names = (error.map { [$0] } ?? []) + named.map(\.text)
     let place = names.first.map(FunctionName.short) ?? process
     let title = "\(what ?? kind) in \(place)" + caller(names, thread.frames)
     let places = places(thread.frames, images)
@@ -49,24 +62,31 @@ enum Grouping {
       // The program is stripped of its symbols. The only names in its stack are names of system functions, which other
       // programs call, too. Offsets distinguish the crashes of a stripped program, but only within one build.
       parts = [process] + names + self.places(own, images)
-    } else if significant(own).isEmpty {
+    } else if significant(own, limit: 1).isEmpty {
       // The stack has no in-app frame, and the stack may have no function names at all.
       parts = [process] + names
     } else {
       parts = names
     }
     return CrashReport.Group(
-      key: key([kind] + parts), title: error.map { "\($0) at top level of \(process)" } ?? title,
+      key: key([kind, check.key] + parts + (error == nil ? column(named.first?.frame, check) : [])),
+      title: error.map { "\($0) at top level of \(process)" } ?? title,
       exact: key([kind] + places), coarse: key([kind] + parts.prefix(1)), version: version)
   }
 
-  /// Returns the caller of a C function, for the group's title; empty for functions in other languages.
+  /// Returns the source column of a frame, for a check of the standard library or of the compiler.
   ///
-  /// The title contains the caller, because several callers may share a C function.
+  /// The column distinguishes several checks of one function, such as two subscripts. Unlike the line, the column does
+  /// not change when lines are added. It is equal in debug builds and in optimized builds, as `make grouping` measures.
+  /// For memory faults it is not equal, and for stated checks it is mostly the indentation.
+  private static func column(_ named: CrashReport.Frame?, _ check: FailedCheck) -> [String] {
+    guard check.hasColumn, let column = named?.column, column > 0 else { return [] }
+    return ["column \(column)"]
+  }
+
+  /// Returns the caller, for the group's title; empty if the caller is not a part of the key.
   private static func caller(_ names: [String], _ frames: [CrashReport.Frame]) -> String {
-    guard names.count > 1, let first = frames.first(where: { $0.isOwn && simplified($0) == names[0] }),
-      first.mangled == first.function
-    else { return "" }
+    guard names.count > 1, frames.contains(where: \.isOwn) else { return "" }
     return ", called by \(FunctionName.short(names[1]))"
   }
 
@@ -102,31 +122,60 @@ enum Grouping {
       coarse: key([parts[0], process]), version: version)
   }
 
-  /// The function names for the key: the names of in-app frames.
+  /// The functions for the key: the topmost in-app function, and its caller if the caller has the defect.
   ///
-  /// If there are no in-app frames, the key contains the names of all frames.
-  static func names(_ frames: [CrashReport.Frame]) -> [String] {
-    let own = significant(frames.filter(\.isOwn))
-    return own.isEmpty ? significant(frames.filter { !Ownership.isPlumbing($0.mangled) }) : own
+  /// If there are no in-app frames, the key contains the names of the topmost frames.
+  private static func named(_ frames: [CrashReport.Frame], _ check: FailedCheck) -> [Name] {
+    let own = significant(frames.filter(\.isOwn), limit: callerReach)
+    guard let top = own.first else {
+      return significant(frames.filter { !Ownership.isPlumbing($0.mangled) }, limit: frameCount)
+    }
+    if isUtility(top.frame) {
+      // An optimized build may inline the utility without a trace, so the caller replaces the utility.
+      return [own.first { !isUtility($0.frame) && !isEntryPoint($0.frame.mangled) } ?? top]
+    }
+    guard check == .stated, GroupingText.takesArguments(top.text) else { return [top] }
+    // A check may have helpers of its own type. The caller is the first function outside this type.
+    let type = GroupingText.type(of: top.text)
+    let caller = own.dropFirst().first { name in
+      !isUtility(name.frame) && !isEntryPoint(name.frame.mangled)
+        && (type == nil || GroupingText.type(of: name.text) != type)
+    }
+    return [top] + (caller.map { [$0] } ?? [])
   }
 
-  private static func significant(_ frames: [CrashReport.Frame]) -> [String] {
-    var names: [String] = []
-    var entryPoint: String?
+  /// Whether a function only accesses what its caller passes: a generic function, or an extension of another module's
+  /// type.
+  private static func isUtility(_ frame: CrashReport.Frame) -> Bool {
+    frame.function.contains(">(") || GroupingText.isForeignExtension(Demangler.full(frame.mangled))
+  }
+
+  /// A name in a key, and its frame.
+  private struct Name {
+    var text: String
+    var frame: CrashReport.Frame
+  }
+
+  /// The number of in-app functions among which the caller of a check is searched.
+  private static let callerReach = 8
+
+  private static func significant(_ frames: [CrashReport.Frame], limit: Int) -> [Name] {
+    var names: [Name] = []
+    var entryPoint: Name?
     var last: String?
     // A recursive function may have many frames. The key contains the name of a recursive function only once.
     for frame in frames where !frame.mangled.isEmpty && frame.mangled != last {
       last = frame.mangled
       if Demangler.isThunk(frame.mangled) { continue }
-      let name = simplified(frame)
+      let name = Name(text: simplified(frame), frame: frame)
       if isEntryPoint(frame.mangled) {
         entryPoint = entryPoint ?? name
-      } else if !names.isEmpty && isUncertain(caller: frame, name) {
+      } else if !names.isEmpty && isUncertain(caller: frame, name.text) {
         continue
-      } else if names.last != name {
+      } else if names.last?.text != name.text {
         names.append(name)
       }
-      if names.count == frameCount { break }
+      if names.count == limit { break }
     }
     // Use the name of the program's entry point only if no other name is available.
     return names.isEmpty ? entryPoint.map { [$0] } ?? [] : names

@@ -101,6 +101,38 @@ enum GroupingText {
       || byte >= 0x80
   }
 
+  private static let accessors: Set<Substring> = ["getter", "setter", "modify", "read", "didset", "willset"]
+
+  /// Whether a function with the given simplified name takes arguments, so that its caller can break a contract.
+  ///
+  /// The result is false for a deinit, for a getter of a property, and for a function without parameters.
+  static func takesArguments(_ name: String) -> Bool {
+    if name.hasSuffix("()") || name.hasSuffix(".deinit") || name.hasSuffix(".__deallocating_deinit") { return false }
+    return !name.hasSuffix(".getter") || name.hasSuffix(".subscript.getter")
+  }
+
+  /// The type of a method with the given simplified name; nil for a global function.
+  ///
+  /// For example, the type of `shop.static Gate.open(_:)` is `shop.Gate`.
+  static func type(of name: String) -> String? {
+    // A closure belongs to the type of the function that contains it.
+    let function = name.ranges(of: " in ").last.map { name[$0.upperBound...] } ?? name[...]
+    var parts = function.prefix { $0 != "(" }.split(separator: ".")
+    if let last = parts.last, accessors.contains(last) { parts.removeLast() }
+    guard parts.count > 2 else { return nil }
+    return parts.dropLast().joined(separator: ".").replacing("static ", with: "", maxReplacements: 1)
+  }
+
+  /// Whether a demangled name belongs to an extension of a type of another module, such as
+  /// `(extension in shop):Swift.Array.required(at: Swift.Int) -> A`.
+  static func isForeignExtension(_ full: String) -> Bool {
+    let opening = "(extension in "
+    guard let start = full.firstRange(of: opening) else { return false }
+    let rest = full[start.upperBound...]
+    let module = rest.prefix { $0 != ")" }
+    return !rest.dropFirst(module.count).dropFirst(2).hasPrefix(module + ".")
+  }
+
   private static let topLevelWords = Array("Error raised at top level: ".utf8)
   private static let errorLimitBytes = 80
 

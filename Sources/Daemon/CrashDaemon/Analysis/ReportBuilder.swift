@@ -71,7 +71,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       images: images,
       annotations: contents.annotations, breadcrumbs: breadcrumbs,
       group: Grouping.group(
-        of: main.thread, kind: main.facts.kind, process: process.identity.name, images: images,
+        of: main.thread, kind: main.facts.kind, check: main.facts.check, process: process.identity.name, images: images,
         message: first.message, what: GroupTitle.text(of: diagnosis, main.facts)),
       losses: contents.losses.merging(process.cut) { $0 + $1 },
       timing: CrashReport.Timing(entry_ns: first.entry_ns, commit_ns: first.commit_ns, stored_ns: 0))
@@ -105,8 +105,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     let groups = threads.filter { $0.0.sequence >= contents.survived }
       .map { record, other in
         Grouping.group(
-          of: other.thread, kind: other.facts.kind, process: process.identity.name, images: images,
-          message: record.message,
+          of: other.thread, kind: other.facts.kind, check: other.facts.check, process: process.identity.name,
+          images: images, message: record.message,
           what: GroupTitle.text(of: DiagnosisRule.diagnose(other.facts, at: nil), other.facts))
       }
       .filter { keys.insert($0.key).inserted }

@@ -41,6 +41,7 @@ struct CrashdInterface: Sendable {
     table.bind(Methods.Get.self, CrashdInterface.get)
     table.bind(Methods.Groups.self, CrashdInterface.groups)
     table.bind(Methods.GetGroup.self, CrashdInterface.getGroup)
+    table.bind(Methods.ContrastGroup.self, CrashdInterface.contrastGroup)
     table.bind(Methods.ResolveGroup.self, CrashdInterface.resolveGroup)
     table.bind(Methods.Explain.self, CrashdInterface.explain)
     table.bind(Methods.Reanalyse.self, CrashdInterface.reanalyse)
@@ -112,6 +113,14 @@ struct CrashdInterface: Sendable {
     try reading { () throws(StoreError) in
       try store.groupDetail(String(parameters.key.prefix(64)), visibility: client.visibility)
     }
+  }
+
+  func contrastGroup(
+    _ parameters: Methods.ContrastGroup.Parameters, _ client: Client
+  ) throws(ProtocolError) -> GroupContrast {
+    try reading { () throws(StoreError) in
+      try store.contrastSample(String(parameters.key.prefix(64)), visibility: client.visibility)
+    }.contrast
   }
 
   func resolveGroup(

@@ -3,8 +3,8 @@ package import CrashReport
 // Defines the methods for reports and groups.
 extension Methods {
   static let ofReports: [any Method.Type] = [
-    List.self, Get.self, Groups.self, GetGroup.self, ResolveGroup.self, Explain.self, Reanalyse.self, Import.self,
-    Prune.self, Remove.self,
+    List.self, Get.self, Groups.self, GetGroup.self, ContrastGroup.self, ResolveGroup.self, Explain.self,
+    Reanalyse.self, Import.self, Prune.self, Remove.self,
   ]
 
   package enum List: Method {
@@ -45,6 +45,11 @@ extension Methods {
     }
 
     package typealias Reply = GroupDetail
+  }
+
+  package enum ContrastGroup: Method {
+    package typealias Parameters = GetGroup.Parameters
+    package typealias Reply = GroupContrast
   }
 
   package enum ResolveGroup: Method {

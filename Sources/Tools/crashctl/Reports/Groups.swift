@@ -111,25 +111,56 @@ struct GroupStates {
 
 struct ShowGroup: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "show", abstract: "Show one group: crashes by build and by day, and its newest report")
+    commandName: "show", abstract: "Show one group: crashes by build and by day, and its newest report",
+    discussion: """
+      --contrast compares the stored crashes of the group with the other crashes of the same programs, at most 500 with \
+      1,500. It lists values that are more frequent in the group: builds, hosts, kernels, CPUs, pods, routes, tags, \
+      arguments, kinds of threads, hours, uptimes and memory. GROUP and OTHERS are shares of the crashes. LIFT is the \
+      share in the group, divided by the share in all compared crashes. P is the probability of such a difference by \
+      chance (Fisher's exact test), corrected for the number of tests (Holm).
+
+      Example:
+        crashctl groups show 71c0ff --contrast   # only on one host? only on one route?
+      """)
 
   @Argument(help: "First digits of the group's key", completion: .custom(Completions.groups))
   var key: String
+
+  @Flag(help: "Show what sets the group apart from the other crashes of its programs")
+  var contrast = false
 
   @OptionGroup(title: "General options") var connection: ConnectionOptions
 
   func run() throws {
     let detail = try connection.ask { client throws(ClientError) in try client.group(key: key) }
-    if connection.json != .off { return try connection.show(json: detail) }
+    let compared =
+      contrast ? try connection.ask { client throws(ClientError) in try client.contrast(key: key) } : nil
+    if connection.json != .off { return try connection.show(json: ContrastedGroup(detail: detail, contrast: compared)) }
     let terminal = connection.terminal
     let newest = detail.groups.max { $0.last < $1.last }?.report ?? ""
     var text = GroupDetailText.text(detail, terminal: terminal)
+    if let compared { text += "\n" + ContrastText.text(compared, terminal: terminal) }
     if !newest.isEmpty {
       let received = try connection.ask { client throws(ClientError) in try client.report(id: newest) }
       text +=
         "\n" + terminal.styled("The newest report", .bold) + "\n\n" + ReportText.text(received, terminal: terminal)
     }
     try connection.show(text)
+  }
+}
+
+/// A group in JSON, with the key `contrast` if it was asked for.
+private struct ContrastedGroup: Encodable {
+  var detail: GroupDetail
+  var contrast: GroupContrast?
+
+  private enum CodingKeys: CodingKey { case contrast }
+
+  func encode(to encoder: any Encoder) throws {
+    try detail.encode(to: encoder)
+    guard let contrast else { return }
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(contrast, forKey: .contrast)
   }
 }
 

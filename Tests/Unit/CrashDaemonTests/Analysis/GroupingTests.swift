@@ -6,17 +6,20 @@ import Testing
 
 @Suite("Grouping")
 struct GroupingTests {
-  private func key(_ frames: [CrashReport.Frame], kind: String = "trap") -> String {
+  private func key(
+    _ frames: [CrashReport.Frame], kind: String = "trap", check: FailedCheck = .unknown
+  ) -> String {
     let thread = CrashReport.CrashedThread(tid: 1, name: "", crashed: true, frames: frames)
-    return Grouping.group(of: thread, kind: kind, process: "shop").key
+    return Grouping.group(of: thread, kind: kind, check: check, process: "shop").key
   }
 
   private func frame(
-    _ mangled: String, _ function: String, line: Int = 1, address: UInt64 = 0x1000, isOwn: Bool = true
+    _ mangled: String, _ function: String, line: Int = 1, column: Int? = nil, address: UInt64 = 0x1000,
+    isOwn: Bool = true
   ) -> CrashReport.Frame {
     CrashReport.Frame(
       address: Address(address), function: function, mangled: mangled, file: "/src/a.swift", line: line,
-      image: "/srv/shop",
+      column: column, image: "/srv/shop",
       isOwn: isOwn, trust: .cfi)
   }
 
@@ -129,6 +132,93 @@ struct GroupingTests {
     }
   }
 
+  @Test("callers are a part of the key of a stated check and of a utility, and of no other key")
+  func callers() {
+    let buy = frame("$s4shop5StoreC3buyyySiF", "Store.buy(_:)")
+    let routes = [frame("$s4shop4CartC4routeyyF", "Cart.route()"), frame("$s4shop4UserC4routeyyF", "User.route()")]
+    let keys = { (top: [CrashReport.Frame], check: FailedCheck) in
+      Set(routes.map { self.key(top + [$0, self.frame("main", "main")], check: check) }).count
+    }
+    #expect(keys([buy], .builtIn("Index out of range")) == 1 && keys([buy], .unknown) == 1)
+    #expect(keys([buy], .stated) == 2)
+    let generic = frame("$s4shop9unwrappedyxxSglF", "unwrapped<A>(_:)")
+    let member = frame("$sSa4shopE8required2atxSi_tF", "Array.required(at:)")
+    #expect(keys([generic], .unknown) == 2 && keys([member], .unknown) == 2 && keys([generic, member], .unknown) == 2)
+    // An optimized build may inline a utility, so that only the caller is left.
+    let index = FailedCheck.builtIn("Index out of range")
+    let utility = frame("$sSa4shopE8required2atxSi_tF", "Array.required(at:)", column: 9)
+    let calls = [4, 8].map { frame("$s4shop4CartC4routeyyF", "Cart.route()", column: $0) }
+    #expect(key([utility, calls[0]], check: index) == key([calls[0]], check: index))
+    #expect(key([utility, calls[0]], check: index) != key([utility, calls[1]], check: index))
+    // The method of a generic type is no utility.
+    #expect(keys([frame("$s4shop4PipeV3runyySiF", "Pipe.run(_:)")], .unknown) == 1)
+  }
+
+  @Test("the caller of a stated check is outside the type of the check, and is in the title")
+  func checkHelpers() {
+    let helpers = [
+      frame("$s4shop4GateO6refuseyySiFZ", "static Gate.refuse(_:)"),
+      frame("$s4shop4GateO6openedyySiFZ", "static Gate.opened(_:)"),
+    ]
+    let route = frame("$s4shop4CartC4routeyyF", "Cart.route()")
+    let thread = CrashReport.CrashedThread(tid: 1, name: "", crashed: true, frames: helpers + [route])
+    let group = Grouping.group(of: thread, kind: "trap", check: .stated, process: "shop")
+    #expect(group.title == "trap in shop.static Gate.refuse(_:), called by shop.Cart.route()")
+    #expect(group.key == key([helpers[0], route], check: .stated))
+  }
+
+  @Test("crashes of one function by different checks have different keys, and one coarse key")
+  func checks() {
+    let checks: [FailedCheck] = [.unknown, .stated, .builtIn("Index out of range"), .builtIn("Division by zero")]
+    let groups = checks.map { check in
+      let frames = [self.frame("$s4shop3buyyyF", "buy()")]
+      let thread = CrashReport.CrashedThread(tid: 1, name: "", crashed: true, frames: frames)
+      return Grouping.group(of: thread, kind: "trap", check: check, process: "shop")
+    }
+    #expect(Set(groups.map(\.key)).count == 4 && Set(groups.map(\.coarse)).count == 1)
+  }
+
+  @Test("two built-in checks of one function are two groups by their columns, wherever their lines are")
+  func columns() {
+    let key = { (column: Int?, line: Int, check: FailedCheck) in
+      self.key([self.frame("$s4shop3buyyyF", "buy()", line: line, column: column)], check: check)
+    }
+    let index = FailedCheck.builtIn("Index out of range")
+    #expect(key(12, 3, index) == key(12, 90, index) && key(12, 3, index) != key(20, 3, index))
+    #expect(key(nil, 3, index) == key(0, 3, index))
+    for check in [FailedCheck.stated, .unknown] { #expect(key(12, 3, check) == key(20, 3, check)) }
+  }
+
+  @Test(
+    "only functions with arguments have callers that can break a contract",
+    arguments: [
+      ("shop.Gate.open(_:)", true), ("shop.Gate.open()", false), ("shop.Gate.deinit", false),
+      ("shop.Gate.width.getter", false), ("shop.Gate.subscript.getter", true), ("shop.Gate.width.setter", true),
+      ("shop.closure in open()", false), ("cs_open", true),
+    ])
+  func arguments(name: String, takes: Bool) {
+    #expect(GroupingText.takesArguments(name) == takes)
+  }
+
+  @Test(
+    "the type of a method is its name without the method, the arguments and static",
+    arguments: [
+      ("shop.static Gate.open(_:)", "shop.Gate"), ("shop.Gate.open(_:)", "shop.Gate"), ("shop.buy(_:)", nil),
+      ("shop.closure in Cart.total(_:)", nil), ("shop.Cart.total.getter", "shop.Cart"), ("", nil), (".", nil),
+      ("shop.Outer.Inner.run()", "shop.Outer.Inner"),
+    ] as [(String, String?)])
+  func types(name: String, type: String?) {
+    #expect(GroupingText.type(of: name) == type)
+  }
+
+  @Test("an extension of another module's type is recognized")
+  func extensions() {
+    #expect(GroupingText.isForeignExtension("(extension in shop):Swift.Array.required(at: Swift.Int) -> A"))
+    #expect(!GroupingText.isForeignExtension("(extension in shop):shop.Cart.total() -> Swift.Int"))
+    #expect(!GroupingText.isForeignExtension("shop.Cart.total() -> Swift.Int"))
+    #expect(!GroupingText.isForeignExtension("(extension in "))
+  }
+
   @Test("@main is an entry point even if it is async, throws, or is specialized")
   func mainTypes() {
     for name in ["5$mainyyFZ", "5$mainyyKFZ", "5$mainyyYaFZ", "5$mainyyYaKFZ", "5$mainyyYaKFZTQ0_", "5$mainyyFZTf4d_n"]
@@ -154,7 +244,7 @@ struct GroupingTests {
         self.frame("$s4shop3buyyyF", "buy()", address: address), self.frame("$s4shop1\(caller)yyF", "\(caller)()"),
       ]
       let thread = CrashReport.CrashedThread(tid: 1, name: "", crashed: true, frames: frames)
-      return Grouping.group(of: thread, kind: "trap", process: "shop", images: images)
+      return Grouping.group(of: thread, kind: "trap", check: .stated, process: "shop", images: images)
     }
     let one = group("a", 0x2000, images)
     let elsewhere = group("b", 0x2000, images)

@@ -95,6 +95,8 @@ struct CommandLineTests {
           let builds = #"[{"build":"aabb","count":2,"first":"2026-11-20T08:00:00Z","last":"2026-11-21T09:00:00Z"}]"#
           let days = #"[{"date":"2026-11-21","count":2},{"date":"2026-11-20","count":1}]"#
           connection.reply(#"{"groups":[\#(SampleJSON.group)],"builds":\#(builds),"days":\#(days)}"#)
+        } else if call.contains("Crashd.ContrastGroup") {
+          connection.reply(SampleJSON.contrast)
         } else if call.contains("Crashd.ResolveGroup") {
           let isKnown = call.contains(#""key":"71""#)
           connection.reply(
@@ -344,6 +346,11 @@ struct CommandLineTests {
       detail.output.contains("aabb      2") && detail.output.contains("▄█  2026-11-20 to 2026-11-21"),
       "\(detail.output)")
     #expect(detail.output.contains("The newest report\n\nAn index was out of range in checkout()."))
+    #expect(!detail.output.contains("What sets the group apart"))
+    let apart = try Self.crashctl(["groups", "show", "71", "--contrast"], environment: environment)
+    #expect(apart.status == 0 && apart.output.contains("tag zone  b␛[31m   90 %"), "\(apart.output)")
+    let json = try Self.crashctl(["groups", "show", "71", "--contrast", "--json"], environment: environment)
+    #expect(json.status == 0 && json.output.contains(#""contrast""#) && json.output.contains(#""builds""#))
     let odd = try Self.crashctl(["groups", "--state", "bad"], environment: environment)
     #expect(odd.status == 2 && odd.complaint.contains("invalid state 'bad'"), "\(odd.complaint)")
     let sorted = try Self.crashctl(["groups", "--sort", "count", "--state", "new,regressed"], environment: environment)

@@ -1,0 +1,108 @@
+package import CrashProtocol
+import GRDB
+
+/// The reports of a group, and other reports of the same programs, for a comparison.
+public struct ContrastSample: Sendable {
+  /// The whole key of the group.
+  public var key: String
+  /// The number of stored reports of the group.
+  public var groupStored: Int
+  /// The fields of the compared reports of the group.
+  public var group: [ContrastFields]
+  /// The fields of the compared reports in other groups.
+  public var rest: [ContrastFields]
+}
+
+/// The fields of a report that are compared, as JSON values in the order of `names`.
+public struct ContrastFields: Sendable, Equatable {
+  /// The paths of the fields in the JSON of a report.
+  package static let names = [
+    "process.buildID", "process.unit", "process.swiftVersion", "process.architecture", "process.uid", "process.pid",
+    "process.commandLine", "process.uptime_ms", "machine.host", "machine.kernel", "machine.distribution",
+    "machine.processor", "machine.processors", "container.pod", "container.namespace", "container.node",
+    "container.runtime", "release", "environment", "resources.residentBytes", "resources.memoryLimitBytes",
+    "inFlight.total", "time", "threads[0].tid", "threads[0].name", "threads[0].task", "threads[0].request.operation",
+    "annotations",
+  ]
+  package var values: [String: JSONValue]
+}
+
+extension ReportStore {
+  /// The maximum numbers of compared reports of a group, and of other reports.
+  public static let (contrastGroupLimit, contrastRestLimit) = (500, 1_500)
+  /// The newest reports of the same programs, from which the other reports are sampled.
+  static let contrastReach = 20_000
+  /// Larger reports are skipped, so that a comparison reads a limited number of bytes.
+  static let contrastReportBytes = 512 << 10
+
+  /// Reads a sample of the reports of a group, and of the other reports of the same programs.
+  ///
+  /// The sample takes every report if there are few, and otherwise reports at equal distances in the order of their
+  /// times.
+  /// - Throws: `StoreError.noSuchGroup` if no key or several keys begin with `prefix`; `unavailable`.
+  public func contrastSample(_ prefix: String, visibility: Visibility = .all) throws(StoreError) -> ContrastSample {
+    let pool = try pool
+    return try Self.translating(path) {
+      guard !prefix.isEmpty, let wanted = GroupRestriction(ReportFilter(group: prefix), visibility) else {
+        throw StoreError.noSuchGroup(key: prefix)
+      }
+      return try pool.read { database in
+        let keys = try String.fetchAll(
+          database,
+          sql: """
+            SELECT DISTINCT group_key FROM group_reports \(wanted.clause)
+            UNION SELECT DISTINCT group_key FROM group_past \(wanted.pastClause) LIMIT 2
+            """, arguments: wanted.arguments([:]))
+        guard let key = keys.first, keys.count == 1 else { throw StoreError.noSuchGroup(key: prefix) }
+        let own = try Int64.fetchAll(
+          database,
+          sql: "SELECT seq FROM group_reports \(wanted.clause) AND seq IS NOT NULL ORDER BY time, id",
+          arguments: wanted.arguments([:]))
+        let rest = try Self.others(than: key, visibility, in: database)
+        return ContrastSample(
+          key: key, groupStored: own.count,
+          group: try Self.fields(Self.spread(own, Self.contrastGroupLimit), in: database),
+          rest: try Self.fields(Self.spread(rest, Self.contrastRestLimit), in: database))
+      }
+    }
+  }
+
+  /// Returns the event numbers of the newest reports of the group's programs that are not in the group.
+  private static func others(than key: String, _ visibility: Visibility, in database: Database) throws -> [Int64] {
+    try Int64.fetchAll(
+      database,
+      sql: """
+        SELECT seq FROM reports INDEXED BY reports_list
+        WHERE name IN (SELECT DISTINCT name FROM group_reports WHERE group_key = :key)
+          AND seq NOT IN (SELECT seq FROM group_reports WHERE group_key = :key AND seq IS NOT NULL)
+          AND (:uid IS NULL OR uid = :uid)
+        ORDER BY seq DESC LIMIT :reach
+        """, arguments: ["key": key, "uid": visibility.uid, "reach": contrastReach])
+  }
+
+  /// Returns at most `limit` elements at equal distances.
+  static func spread(_ numbers: [Int64], _ limit: Int) -> [Int64] {
+    guard numbers.count > limit else { return numbers }
+    return (0..<limit).map { numbers[$0 * numbers.count / limit] }
+  }
+
+  /// Reads the compared fields of reports.
+  ///
+  /// SQLite finds the fields, because decoding whole reports takes ten times as long. A report that is not JSON is
+  /// skipped.
+  private static func fields(_ numbers: [Int64], in database: Database) throws -> [ContrastFields] {
+    let paths = ContrastFields.names.map { "'$.\($0)'" }.joined(separator: ", ")
+    let statement = try database.cachedStatement(
+      sql: """
+        SELECT CASE WHEN json_valid(text) THEN json_extract(text, \(paths)) END FROM (
+          SELECT CAST(json AS TEXT) AS text FROM reports WHERE seq = ? AND length(json) <= \(contrastReportBytes))
+        """)
+    return try numbers.compactMap { number in
+      guard let text = try String.fetchOne(statement, arguments: [number]),
+        case .array(let values)? = JSONValue(parsing: Array(text.utf8)),
+        values.count == ContrastFields.names.count
+      else { return nil }
+      return ContrastFields(values: Dictionary(zip(ContrastFields.names, values)) { first, _ in first })
+    }
+  }
+}
