@@ -3,8 +3,8 @@ package import CrashReport
 // The methods for reports and groups.
 extension Methods {
   static let ofReports: [any Method.Type] = [
-    List.self, Get.self, Groups.self, GetGroup.self, ResolveGroup.self, Explain.self, Reanalyse.self, Import.self,
-    Prune.self, Remove.self,
+    List.self, Get.self, Groups.self, GetGroup.self, Hours.self, ResolveGroup.self, Explain.self, Reanalyse.self,
+    Import.self, Prune.self, Remove.self,
   ]
 
   package enum List: Method {
@@ -45,6 +45,21 @@ extension Methods {
     }
 
     package typealias Reply = GroupDetail
+  }
+
+  package enum Hours: Method {
+    package struct Own: Codable, Sendable {
+      package var groups: [String]?
+
+      package init(groups: [String]? = nil) { self.groups = groups }
+    }
+
+    package typealias Parameters = Joined<Own, ReportFilter>
+    package struct Reply: Codable, Sendable {
+      package var hours: [HourCount]
+
+      package init(hours: [HourCount]) { self.hours = hours }
+    }
   }
 
   package enum ResolveGroup: Method {

@@ -194,6 +194,24 @@ struct ReportGroupTests {
     }
   }
 
+  @Test("crashes are counted by hour, of all groups or of some, including removed reports")
+  func hours() throws {
+    let reports = [
+      report("a1", group: "cafe", minute: 1), report("a2", group: "cafe", minute: 2),
+      report("b1", group: "beef", minute: 3, uid: 7),
+    ]
+    try withStore(reports) { store in
+      _ = try store.remove(before: reports[1].time)
+      let count = { (key: String, count: Int) in HourCount(hour: "2026-11-21T08", key: key, count: count) }
+      #expect(try store.hours(of: nil, ReportFilter()) == [count("", 3)])
+      #expect(try store.hours(of: nil, ReportFilter(), visibility: .user(7)) == [count("", 1)])
+      #expect(try store.hours(of: ["cafe", "beef"], ReportFilter()) == [count("cafe", 2), count("beef", 1)])
+      #expect(try store.hours(of: ["cafe"], ReportFilter(group: "be")).isEmpty)
+      for keys in [[], [""], ["dead"], ["zz"]] { #expect(try store.hours(of: keys, ReportFilter()).isEmpty) }
+      #expect(try store.hours(of: nil, ReportFilter(since: "2026-11-21T09:00:00.000000Z")).isEmpty)
+    }
+  }
+
   @Test("a resolved group becomes regressed when it crashes again")
   func resolved() throws {
     try withStore([report("a1", group: "cafe", minute: 1), report("b1", group: "beef", minute: 1)]) { store in
