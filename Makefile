@@ -36,7 +36,7 @@ CONTAINER_PACKAGES := $(DEB_PACKAGES) buildah crun debootstrap podman
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
-.PHONY: integrations check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile containment containment-table measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean bench-containment \
+.PHONY: fleet test-fleet integrations check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile containment containment-table measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean bench-containment \
   build-packages test-packages check-format aarch64 aarch64-packages aarch64-build aarch64-slice aarch64-test aarch64-matrix check-aarch64 check-aarch64-slice check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-unsupported check-descriptors check-containment check-verdicts check-grouping check-faults check-kubernetes check-sinks containers \
   checks sanitizer-builds build-address build-thread test-debug test-release test-sanitizers test-address test-thread
 
@@ -210,6 +210,15 @@ check-faults: build
 	Tests/EndToEnd/Faults/faults.py .build/debug --kills 10 --seconds 15 --plain
 
 # This target is not a part of `make ci`, because it builds Hummingbird and gRPC, which takes ten minutes on two cores.
+# The pages are a nested package, because servers that depend on the shield must not fetch its dependencies.
+FLEET := --package-path Fleet --scratch-path .build-fleet
+
+fleet: build-packages ## @install Build crash-web, the pages of `crashctl web`
+	$(SWIFT) build -c release $(FLEET) --product crash-web
+
+test-fleet: build ## @evidence Test the pages, also with a real crashd
+	CRASHSHIELD_BINARIES=$(CURDIR)/.build/debug $(SWIFT_TEST) $(FLEET)
+
 integrations: build ## @evidence Crash servers on Hummingbird, NIO and gRPC
 	CRASHSHIELD_BINARIES=$(CURDIR)/.build/debug $(SWIFT_TEST) --package-path Integrations --enable-all-traits --scratch-path .build-integrations
 

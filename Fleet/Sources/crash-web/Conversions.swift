@@ -4,9 +4,9 @@ import CrashProtocol
 import CrashReport
 
 extension Issue {
-  init(_ group: ReportGroup, sentence: String?) {
+  init(_ group: ReportGroup) {
     self.init(
-      key: group.key, title: group.title, sentence: sentence, programs: group.names, count: group.count,
+      key: group.key, title: group.title, sentence: group.sentence, programs: group.names, count: group.count,
       first: group.first, last: group.last, builds: group.builds, firstBuild: group.firstBuild,
       lastBuild: group.lastBuild, release: group.lastRelease, state: group.state,
       newestEvent: group.report.isEmpty ? nil : group.report)

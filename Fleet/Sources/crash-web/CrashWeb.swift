@@ -25,6 +25,10 @@ struct CrashWeb: AsyncParsableCommand {
       "Listen on this port of loopback, or on a Unix socket; 0 means any free port", valueName: "port|path"))
   var listen = "0"
 
+  @Option(
+    help: ArgumentHelp("Write the pages as files into this directory, and exit", valueName: "directory"))
+  var html: String?
+
   func validate() throws {
     if ListenPlace(listen) == nil {
       throw ValidationError(
@@ -36,6 +40,7 @@ struct CrashWeb: AsyncParsableCommand {
     guard let place = ListenPlace(listen) else { return }
     let path = SocketPath.find(option: socket, environment: ProcessInfo.processInfo.environment)
     let site = try Site(source: CrashdSource(client: CrashClient(socketPath: path, timeout: .seconds(10))))
+    if let html { return try await write(StaticSite(site: site), to: html) }
     let token = PageAccess.secret()
     let access = PageAccess(token: token, discriminator: String(PageAccess.secret().prefix(8)))
     var logger = Logger(label: "crash-web", factory: { StreamLogHandler.standardError(label: $0) })
@@ -51,6 +56,20 @@ struct CrashWeb: AsyncParsableCommand {
     } catch {
       throw StartFailure(text: "cannot listen on '\(listen)': \(error)")
     }
+  }
+}
+
+extension CrashWeb {
+  private func write(_ pages: StaticSite, to directory: String) async throws {
+    let files: [StaticSite.File]
+    do throws(SourceError) { files = try await pages.files() } catch {
+      if case .unavailable(let reason) = error { throw StartFailure(text: reason) }
+      throw StartFailure(text: "crashd cannot answer: \(error)")
+    }
+    let folder = URL(fileURLWithPath: directory, isDirectory: true)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    for file in files { try Data(file.body).write(to: folder.appendingPathComponent(file.name), options: .atomic) }
+    print("\(files.count) files in \(directory); open \(folder.appendingPathComponent("index.html").path)")
   }
 }
 

@@ -8,7 +8,6 @@ import NIOPosix
 /// The pages of one machine, over crashd's socket.
 struct CrashdSource: PageSource {
   private let client: CrashClient
-  private let sentences = SentenceCache()
 
   init(client: CrashClient) { self.client = client }
 
@@ -36,7 +35,6 @@ struct CrashdSource: PageSource {
 
   func issues(_ query: IssueQuery) async throws(SourceError) -> Slice<Issue> {
     let offset = try Self.offset(query.page.cursor)
-    let sentences = sentences
     return try await ask { client throws(ClientError) in
       var groups = GroupQuery(
         limit: query.page.limit + 1, offset: offset, sort: GroupQuery.Order(rawValue: query.order.rawValue),
@@ -47,22 +45,19 @@ struct CrashdSource: PageSource {
       } else {
         found = try client.groups(groups, query.search.filter)
       }
-      var issues: [Issue] = []
-      for group in found.prefix(query.page.limit) {
-        issues.append(Issue(group, sentence: try sentences.sentence(of: group.report, client)))
-      }
-      return Slice(issues, next: found.count > query.page.limit ? String(offset + query.page.limit) : nil)
+      return Slice(
+        found.prefix(query.page.limit).map(Issue.init),
+        next: found.count > query.page.limit ? String(offset + query.page.limit) : nil)
     }
   }
 
   func issue(_ key: String) async throws(SourceError) -> IssueDetail {
-    let sentences = sentences
     return try await ask { client throws(ClientError) in
       let detail = try client.group(key: key)
       guard let newest = detail.groups.max(by: { $0.last < $1.last }) else {
         throw .refused(.noSuchGroup(key: key))
       }
-      var issue = Issue(newest, sentence: try sentences.sentence(of: newest.report, client))
+      var issue = Issue(newest)
       // The group appears once for each user.
       issue.count = detail.groups.reduce(0) { $0 &+ $1.count }
       issue.first = detail.groups.map(\.first).min() ?? newest.first
@@ -72,7 +67,8 @@ struct CrashdSource: PageSource {
         IssueDetail.Value(value: $0.build, count: $0.count)
       }
       let all = [IssueDetail.Distribution(property: "build", values: builds.sorted { $0.count > $1.count })]
-      return IssueDetail(issue: issue, distributions: all + Distributions.of(events))
+      let sampled = Distributions.of(events, isSample: events.count < issue.count)
+      return IssueDetail(issue: issue, distributions: all + sampled)
     }
   }
 

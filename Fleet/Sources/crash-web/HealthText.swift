@@ -10,12 +10,12 @@ struct HealthText {
   private typealias Section = ServiceHealth.Section
 
   var health: ServiceHealth {
-    let trouble = status.trouble ?? []
+    let failures = status.trouble ?? []
     let lost = status.losses.values.reduce(0, &+)
-    let level: ServiceHealth.Level = !trouble.isEmpty || (status.held ?? 0) > 0 ? .bad : lost > 0 ? .notice : .good
+    let level: ServiceHealth.Level = !failures.isEmpty || (status.held ?? 0) > 0 ? .bad : lost > 0 ? .notice : .good
     let sentence =
       switch level {
-      case .bad: trouble.first ?? "The store does not accept reports; crashd holds them in memory."
+      case .bad: failures.first ?? "The store does not accept reports; crashd holds them in memory."
       case .notice: "crashd runs; \(lost) parts of reports were lost since it started."
       case .good: "crashd runs, and lost nothing since it started."
       }
@@ -33,7 +33,7 @@ struct HealthText {
     var facts = [
       Fact("Version", status.version), Fact("Pid", "\(status.pid)"),
       Fact("Running for", Self.period(status.uptimeSeconds)),
-      Fact("Attached processes", "\(status.processes)"), Fact("Ending processes", "\(status.ending)"),
+      Fact("Attached processes", count: status.processes), Fact("Ending processes", count: status.ending),
     ]
     if let access = status.access {
       facts.append(
@@ -45,11 +45,11 @@ struct HealthText {
 
   private var store: Section {
     var facts = [
-      Fact("Stored reports", "\(status.reports)"), Fact("Size on disk", Self.mebibytes(status.storeBytes)),
+      Fact("Stored reports", count: status.reports), Fact("Size on disk", Self.mebibytes(status.storeBytes)),
     ]
-    if let held = status.held { facts.append(Fact("Held in memory", "\(held)", held > 0 ? .bad : nil)) }
+    if let held = status.held { facts.append(Fact("Held in memory", count: held, held > 0 ? .bad : nil)) }
     if let spooled = status.spooled {
-      facts.append(Fact("Waiting in the spool", "\(spooled)", spooled > 0 ? .notice : nil))
+      facts.append(Fact("Waiting in the spool", count: spooled, spooled > 0 ? .notice : nil))
     }
     facts += (status.trouble ?? []).map { Fact("Failure", $0, .bad) }
     return Section("Store", facts)
@@ -67,7 +67,7 @@ struct HealthText {
   }
 
   private func counters(_ title: String, _ counts: [String: Int], _ level: ServiceHealth.Level?) -> Section {
-    let facts = counts.sorted { $0.key < $1.key }.filter { $0.value > 0 }.map { Fact($0.key, "\($0.value)", level) }
+    let facts = counts.sorted { $0.key < $1.key }.filter { $0.value > 0 }.map { Fact($0.key, count: $0.value, level) }
     return Section(title, facts.isEmpty && level != nil ? [Fact("All", "none", .good)] : facts)
   }
 

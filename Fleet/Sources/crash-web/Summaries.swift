@@ -1,38 +1,6 @@
 import CrashClient
 import CrashPages
 import CrashProtocol
-import CrashReport
-import Synchronization
-
-/// Remembers the diagnosis sentences of reports, because a group contains only the id of its newest report.
-final class SentenceCache: Sendable {
-  private static let limit = 4_096
-  private let sentences = Mutex<[String: String]>([:])
-
-  /// Returns the sentence of a report; nil if the report does not exist.
-  func sentence(of id: String, _ client: CrashClient) throws(ClientError) -> String? {
-    guard !id.isEmpty else { return nil }
-    if let known = sentences.withLock({ $0[id] }) { return known }
-    let report: CrashReport
-    do throws(ClientError) {
-      report = try client.report(id: id).report
-    } catch .refused(.noSuchReport) {
-      // Retention removed it between the calls.
-      return nil
-    } catch .malformedReply {
-      // A report of a later version must not hide the other issues.
-      return nil
-    }
-    let sentence = report.diagnosis.sentence
-    if report.isPreliminary != true {
-      sentences.withLock { sentences in
-        if sentences.count >= Self.limit { sentences = [:] }
-        sentences[id] = sentence
-      }
-    }
-    return sentence
-  }
-}
 
 /// Finds groups by words of their title, which crashd's filter lacks.
 struct TitleSearch {
@@ -64,7 +32,7 @@ struct TitleSearch {
 
 /// Counts the values of the newest events of an issue.
 enum Distributions {
-  static func of(_ events: [ReportSummary]) -> [IssueDetail.Distribution] {
+  static func of(_ events: [ReportSummary], isSample: Bool) -> [IssueDetail.Distribution] {
     let properties: [(SearchTerm, (ReportSummary) -> String?)] = [
       (.release, \.release), (.environment, \.environment), (.signal, \.signal), (.route, \.route), (.pod, \.pod),
       (.unit, \.unit), (.program, \.name),
@@ -75,7 +43,7 @@ enum Distributions {
       let values = counts.map { IssueDetail.Value(value: $0.key, count: $0.value) }
         .sorted { ($1.count, $0.value) < ($0.count, $1.value) }
       return values.isEmpty
-        ? nil : IssueDetail.Distribution(property: term.rawValue, values: values, sample: events.count)
+        ? nil : IssueDetail.Distribution(property: term.rawValue, values: values, sample: isSample ? events.count : nil)
     }
   }
 }

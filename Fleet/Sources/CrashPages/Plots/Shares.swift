@@ -25,10 +25,12 @@ struct Shares: Encodable, Sendable, Equatable {
   init(_ distribution: IssueDetail.Distribution, path: (String) -> String?) {
     property = distribution.property
     let all = max(1, distribution.values.reduce(0.0) { $0 + Double(max(0, $1.count)) })
+    let isBuild = distribution.property == SearchTerm.build.rawValue
     rows = distribution.values.prefix(Self.limit).map { value in
       let share = Double(max(0, value.count)) / all
       return Row(
-        value: value.value, count: Figure(value.count), percent: .percent(share),
+        value: isBuild ? String(value.value.prefix(12)) : value.value,
+        count: Figure(value.count), percent: .percent(share),
         width: Figure.coordinate(max(0.5, share * 100)), path: path(value.value))
     }
     let rest = distribution.values.count - rows.count

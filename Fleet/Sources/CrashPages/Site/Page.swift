@@ -6,6 +6,7 @@ struct Page: Sendable {
   let site: Site
   let request: PageRequest
   let isTwin: Bool
+  let isStatic: Bool
   let now_ns: UInt64
 
   var source: any PageSource { site.source }
@@ -56,8 +57,10 @@ struct Page: Sendable {
       title: view.title, scope: CrashText.clip(scope.name, to: 80),
       views: Section.choices(scope, current: request.path),
       query: query, searchPath: isOfEvents ? "/events" : "/issues",
-      twin: PagePath.path("\(path).json", ["q": query, "sort": request.query["sort"], "page": cursor]),
-      isLive: View.isLive && cursor == nil, time: Moment(Timestamp.string(since1970_ns: now_ns), now_ns: now_ns))
+      twin: isStatic
+        ? nil : PagePath.path("\(path).json", ["q": query, "sort": request.query["sort"], "page": cursor]),
+      isLive: View.isLive && cursor == nil && !isStatic, isStatic: isStatic,
+      time: Moment(Timestamp.string(since1970_ns: now_ns), now_ns: now_ns))
     return PageAnswer(contentType: PageAnswer.html, body: Array(site.html(view, frame).utf8))
   }
 

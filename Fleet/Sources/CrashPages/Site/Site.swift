@@ -19,13 +19,18 @@ public struct Site: Sendable {
   }
 
   /// Returns the answer to a request.
-  public func answer(_ request: PageRequest) async -> PageAnswer {
+  public func answer(_ request: PageRequest) async -> PageAnswer { await answer(request, isStatic: false) }
+
+  /// Returns the answer to a request.
+  ///
+  /// A static page is for a file: it has neither a search nor a script.
+  func answer(_ request: PageRequest, isStatic: Bool) async -> PageAnswer {
     if request.path == "/" { return .redirect(to: "/issues") }
     if let asset = Assets.answer(request.path) { return asset }
     let isTwin = request.path.hasSuffix(".json")
     let path = isTwin ? String(request.path.dropLast(5)) : request.path
     let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { PagePath.decode($0) }
-    let page = Page(site: self, request: request, isTwin: isTwin, now_ns: now())
+    let page = Page(site: self, request: request, isTwin: isTwin, isStatic: isStatic, now_ns: now())
     do throws(SourceError) {
       if parts.count == 3, parts[0] == "events", parts[2] == "report.html", !isTwin {
         return try await report(parts[1])

@@ -109,6 +109,11 @@ public struct ServiceHealth: Codable, Sendable, Equatable {
     public init(_ name: String, _ value: String, _ level: Level? = nil) {
       (self.name, self.value, self.level) = (name, value, level)
     }
+
+    /// Creates a fact about a number of things.
+    public init(_ name: String, count: Int, _ level: Level? = nil) {
+      self.init(name, Figure(count).description, level)
+    }
   }
 
   /// Facts under one title.

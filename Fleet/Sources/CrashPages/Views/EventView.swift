@@ -14,7 +14,9 @@ struct EventView: PageView {
   var newer: String?
   var older: String?
   var path: String
-  /// The report as HTML. This is the only string that a template inserts without escaping it.
+  /// The report as HTML.
+  ///
+  /// This is the only string that a template inserts without escaping it.
   let html: String
   /// What the page leaves out; nil if it has the whole report.
   let omission: String?
@@ -32,7 +34,7 @@ struct EventView: PageView {
     (html, omission) = Self.fitting(report)
   }
 
-  /// Returns the report as HTML of a limited size, and what was left out.
+  /// Returns the report as HTML of a limited size, and what it lacks.
   private static func fitting(_ report: CrashReport) -> (html: String, omission: String?) {
     var smaller = report
     var html = HTMLRenderer().fragment(smaller)

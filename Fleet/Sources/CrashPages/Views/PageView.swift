@@ -35,6 +35,8 @@ struct Frame: Sendable {
   /// The path of the JSON twin; nil if the page has none.
   var twin: String?
   var isLive: Bool
+  /// Whether the page is a file, which has no search and no script.
+  var isStatic = false
   var time: Moment?
 }
 

@@ -11,7 +11,7 @@ struct TimelineView: PageView {
     var title: String
     var path: String
     var count: Figure
-    var plot: BarPlot
+    var plot: Sparkline
 
     private enum CodingKeys: CodingKey { case issue, count, plot }
   }
@@ -54,7 +54,7 @@ struct TimelineView: PageView {
       let title = CrashText.clip(issue.title, to: 160)
       return Lane(
         issue: issue, title: title, path: PagePath.issue(issue.key), count: Figure.rounded(count),
-        plot: BarPlot(points, summary: "Crashes of this issue by hour", height: 24))
+        plot: Sparkline(points, period: "48 hours"))
     }
   }
 }

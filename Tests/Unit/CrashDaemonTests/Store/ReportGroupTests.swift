@@ -44,6 +44,7 @@ struct ReportGroupTests {
     (reports[2].annotations, reports[3].annotations) = (["region": "eu"], ["region": "eu"])
     try withStore(reports) { store in
       let groups = try store.groups(limit: 9)
+      #expect(groups.map(\.sentence) == ["s", "s"])
       #expect(groups.map(\.firstRelease) == [nil, "shop@1"] && groups.map(\.lastRelease) == [nil, "shop@2"])
       let counts = { (filter: ReportFilter) in
         try store.groups(filter, limit: 9).map { "\($0.key) \($0.count) \($0.report)" }
