@@ -211,15 +211,16 @@ check-faults: build
 integrations: build ## @evidence Crash servers on Hummingbird, NIO and gRPC
 	CRASHSHIELD_BINARIES=$(CURDIR)/.build/debug $(SWIFT_TEST) --package-path Integrations --enable-all-traits --scratch-path .build-integrations
 
-# The service of a fleet is a nested package, because servers that depend on the shield must not fetch its dependencies.
+# The fleet and the pages are a nested package, because servers that depend on the shield must not fetch its dependencies.
 FLEET := --package-path Fleet --scratch-path .build-fleet
 
-fleet: build-packages ## @install Build crash-fleet, the service for many machines
+fleet: build-packages ## @install Build crash-fleet, and crash-web, the pages of `crashctl web`
 	@scripts/install-packages $(FLEET_PACKAGES)
 	$(SWIFT) build -c release $(FLEET) --product crash-fleet
+	$(SWIFT) build -c release $(FLEET) --product crash-web
 
 # This target is not a part of `make ci`, because it builds Hummingbird.
-test-fleet: build ## @evidence Test crash-fleet with a private PostgreSQL
+test-fleet: build ## @evidence Test crash-fleet with a private PostgreSQL, and the pages with a real crashd
 	@scripts/install-packages $(FLEET_PACKAGES)
 	$(SWIFT) build $(FLEET) --build-tests
 	CRASHSHIELD_BINARIES=$(CURDIR)/.build/debug $(SWIFT_TEST) $(FLEET) --skip-build

@@ -1,8 +1,9 @@
 // swift-tools-version: 6.2
-// The fleet: one service that stores the crash reports of many machines. docs/fleet.md describes it.
+// The fleet and the pages. crash-fleet stores the crash reports of many machines (docs/fleet.md). crash-web shows the
+// pages of one machine (docs/web.md).
 //
-// The package is nested, so that a server that depends on the shield fetches neither Hummingbird nor swift-nio-ssl
-// (docs/decisions/0147).
+// The package is nested, so that a server that depends on the shield fetches neither Hummingbird nor the other packages
+// of a service (docs/decisions/0147, 0148).
 import PackageDescription
 
 // Swift 6.2 refuses this warning group, which it does not implement.
@@ -32,12 +33,15 @@ let c: [CSetting] = [
 /// A product of the shield's own package.
 func shield(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-crash-shield") }
 
+func nio(_ names: String...) -> [Target.Dependency] { names.map { .product(name: $0, package: "swift-nio") } }
+
+let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
+let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
-func nio(_ name: String) -> [Target.Dependency] { [.product(name: name, package: "swift-nio")] }
-let hummingbird: [Target.Dependency] = [
-  .product(name: "Hummingbird", package: "hummingbird"), .product(name: "HummingbirdCore", package: "hummingbird"),
-  .product(name: "HTTPTypes", package: "swift-http-types"),
-]
+let mustache: Target.Dependency = .product(name: "Mustache", package: "swift-mustache")
 
 // C libraries.
 let wrappers: [Target] = [
@@ -47,34 +51,52 @@ let wrappers: [Target] = [
 
 let service: [Target] = [
   // The database: connections, schema and ingest, without HTTP.
-  .target(
-    name: "FleetStore",
-    dependencies: ["CPostgres", .product(name: "NIOPosix", package: "swift-nio"), shield("CrashReport")]),
+  .target(name: "FleetStore", dependencies: ["CPostgres", shield("CrashReport")] + nio("NIOPosix")),
   // The requests of hosts.
   .target(
     name: "FleetServer",
     dependencies: [
-      "CInflate", "FleetStore", log, .product(name: "HummingbirdTLS", package: "hummingbird"),
-      .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-      .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-    ] + hummingbird + nio("NIOCore")),
+      "CInflate", "FleetStore", hummingbird, hummingbirdCore, httpTypes, lifecycle, log,
+      .product(name: "HummingbirdTLS", package: "hummingbird"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+    ] + nio("NIOCore")),
   .executableTarget(
     name: "crash-fleet",
     dependencies: [
       "FleetServer", "FleetStore", shield("CrashClient"), shield("CrashReport"), shield("CrashSettings"), log,
-      .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      arguments,
     ]),
+]
+
+let pages: [Target] = [
+  // The views, their JSON twins, and the routes, over a protocol that crashd and the fleet's store implement.
+  .target(
+    name: "CrashPages",
+    dependencies: [shield("CrashReport"), shield("CrashClient"), hummingbird, httpTypes, mustache] + nio("NIOCore"),
+    resources: [.embedInCode("Resources")]),
+  // The pages of one machine, over crashd's socket.
+  .executableTarget(
+    name: "crash-web",
+    dependencies: [
+      "CrashPages", shield("CrashReport"), shield("CrashClient"), hummingbird, httpTypes, lifecycle, log, arguments,
+    ] + nio("NIOCore", "NIOPosix")),
 ]
 
 let tests: [Target] = [
   .testTarget(
-    name: "FleetTests", dependencies: ["CInflate", "FleetServer", "FleetStore", "crash-fleet", shield("CrashReport")])
+    name: "FleetTests", dependencies: ["CInflate", "FleetServer", "FleetStore", "crash-fleet", shield("CrashReport")]),
+  .testTarget(
+    name: "PagesTests",
+    dependencies: [
+      "CrashPages", "crash-web", shield("CrashReport"), shield("CrashClient"), hummingbird, httpTypes,
+      .product(name: "HummingbirdTesting", package: "hummingbird"),
+    ] + nio("NIOCore")),
 ]
 
-for target in service + tests { target.swiftSettings = swift }
+for target in service + pages + tests { target.swiftSettings = swift }
 
 let package = Package(
-  name: "crash-fleet",
+  name: "crash-shield-fleet",
   platforms: [.macOS(.v15)],
   dependencies: [
     .package(name: "swift-crash-shield", path: "..", traits: []),
@@ -83,10 +105,11 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
-    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.36.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+    .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
-  targets: wrappers + service + tests,
+  targets: wrappers + service + pages + tests,
   cLanguageStandard: .gnu17
 )

@@ -222,7 +222,13 @@ extension ReportStore {
       key: key, uid: OwnerKey.uid(uid), title: newest.title, count: count, first: oldest.first, last: newest.last,
       builds: Set(parts.map(\.build)).count, firstBuild: oldest.build, lastBuild: newest.build,
       names: Array(names), state: state.rawValue, report: report ?? "", firstRelease: oldest.release,
-      lastRelease: newest.release)
+      lastRelease: newest.release, sentence: try sentence(of: report, in: database))
+  }
+
+  private static func sentence(of report: String?, in database: Database) throws -> String? {
+    guard let report else { return nil }
+    return try String.fetchOne(
+      database.cachedStatement(sql: "SELECT CAST(sentence AS TEXT) FROM reports WHERE id = ?"), arguments: [report])
   }
 
   /// Returns the number of crashes in a group, and the builds and names of the crashed programs.

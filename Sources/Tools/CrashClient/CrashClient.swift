@@ -74,6 +74,17 @@ public struct CrashClient: Sendable {
     try call(Methods.ContrastGroup.self, .init(key: key))
   }
 
+  /// Returns the numbers of crashes by hour, the latest hour first.
+  ///
+  /// With `groups`, returns separate numbers for each of these keys. Without, a number includes all groups. The filter
+  /// applies as in `groups(_:limit:offset:)`.
+  /// - Throws: `ClientError`; `methodNotFound` from a crashd version without this method.
+  public func hours(
+    of groups: [String]? = nil, _ filter: ReportFilter = ReportFilter()
+  ) throws(ClientError) -> [HourCount] {
+    try call(Methods.Hours.self, Joined(.init(groups: groups), filter)).hours
+  }
+
   /// Marks the group whose key begins with `key` as resolved, or reopens it.
   /// - Returns: The full key.
   public func setResolved(_ isResolved: Bool, group key: String) throws(ClientError) -> String {

@@ -31,11 +31,13 @@ struct CrashControlCommand: ParsableCommand {
       CommandGroup(
         name: "Show crashes",
         subcommands: [
-          List.self, Show.self, Groups.self, Top.self, Follow.self, Explain.self, Debug.self, Decode.self,
+          List.self, Show.self, Groups.self, Top.self, Web.self, Follow.self, Explain.self, Debug.self, Decode.self,
         ]),
       CommandGroup(
         name: "Export and remove reports",
-        subcommands: [Dump.self, Export.self, Import.self, Reanalyze.self, Remove.self, Prune.self]),
+        subcommands: [
+          Dump.self, Export.self, Report.self, Import.self, Reanalyze.self, Remove.self, Prune.self,
+        ]),
       CommandGroup(
         name: "Non-fatal incidents", subcommands: [Incidents.self, Dangling.self, Guards.self]),
       CommandGroup(

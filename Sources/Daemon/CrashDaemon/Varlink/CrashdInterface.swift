@@ -42,6 +42,7 @@ struct CrashdInterface: Sendable {
     table.bind(Methods.Groups.self, CrashdInterface.groups)
     table.bind(Methods.GetGroup.self, CrashdInterface.getGroup)
     table.bind(Methods.ContrastGroup.self, CrashdInterface.contrastGroup)
+    table.bind(Methods.Hours.self, CrashdInterface.hours)
     table.bind(Methods.ResolveGroup.self, CrashdInterface.resolveGroup)
     table.bind(Methods.Explain.self, CrashdInterface.explain)
     table.bind(Methods.Reanalyse.self, CrashdInterface.reanalyse)
@@ -121,6 +122,16 @@ struct CrashdInterface: Sendable {
     try reading { () throws(StoreError) in
       try store.contrastSample(String(parameters.key.prefix(64)), visibility: client.visibility)
     }.contrast
+  }
+
+  func hours(_ parameters: Methods.Hours.Parameters, _ client: Client) throws(ProtocolError) -> Methods.Hours.Reply {
+    let keys = parameters.own.groups
+    guard (keys ?? []).count <= HourCount.groupLimit else { throw .invalidParameter("groups") }
+    let filter = try checked(parameters.shared)
+    return Methods.Hours.Reply(
+      hours: try reading { () throws(StoreError) in
+        try store.hours(of: keys?.map { String($0.prefix(64)) }, filter, visibility: client.visibility)
+      })
   }
 
   func resolveGroup(

@@ -3,7 +3,7 @@ package import CrashReport
 // Defines the methods for reports and groups.
 extension Methods {
   static let ofReports: [any Method.Type] = [
-    List.self, Get.self, Groups.self, GetGroup.self, ContrastGroup.self, ResolveGroup.self, Explain.self,
+    List.self, Get.self, Groups.self, GetGroup.self, ContrastGroup.self, Hours.self, ResolveGroup.self, Explain.self,
     Reanalyse.self, Import.self, Prune.self, Remove.self,
   ]
 
@@ -50,6 +50,21 @@ extension Methods {
   package enum ContrastGroup: Method {
     package typealias Parameters = GetGroup.Parameters
     package typealias Reply = GroupContrast
+  }
+
+  package enum Hours: Method {
+    package struct Own: Codable, Sendable {
+      package var groups: [String]?
+
+      package init(groups: [String]? = nil) { self.groups = groups }
+    }
+
+    package typealias Parameters = Joined<Own, ReportFilter>
+    package struct Reply: Codable, Sendable {
+      package var hours: [HourCount]
+
+      package init(hours: [HourCount]) { self.hours = hours }
+    }
   }
 
   package enum ResolveGroup: Method {

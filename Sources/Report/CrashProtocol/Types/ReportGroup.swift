@@ -32,16 +32,20 @@ public struct ReportGroup: Codable, Sendable, Equatable {
   ///
   /// Nil if the report of this crash was removed or has no release.
   public var lastRelease: String?
+  /// The diagnosis of the newest report as a sentence.
+  ///
+  /// Nil if no report remains, and in replies of a crashd version without this property.
+  public var sentence: String?
 
   /// Creates a group from its parts.
   package init(
     key: String, uid: Int, title: String, count: Int, first: String, last: String, builds: Int, firstBuild: String,
     lastBuild: String, names: [String], state: String, report: String, firstRelease: String? = nil,
-    lastRelease: String? = nil
+    lastRelease: String? = nil, sentence: String? = nil
   ) {
     (self.key, self.uid, self.title, self.count, self.first) = (key, uid, title, count, first)
     (self.last, self.builds, self.firstBuild, self.lastBuild, self.names) = (last, builds, firstBuild, lastBuild, names)
     (self.state, self.report) = (state, report)
-    (self.firstRelease, self.lastRelease) = (firstRelease, lastRelease)
+    (self.firstRelease, self.lastRelease, self.sentence) = (firstRelease, lastRelease, sentence)
   }
 }

@@ -16,8 +16,43 @@ public struct HTMLRenderer: Sendable {
     self.times = times
   }
 
+  /// The CSS of `fragment(_:)`, for a page that contains the fragment in an element of the class `report`.
+  ///
+  /// The page defines the colors, as the variables `--ink`, `--faint`, `--ground`, `--card`, `--line`, `--alarm` and
+  /// `--place`.
+  public static let fragmentStyle = ".report {\n\(HTMLStyle.report.description)\n}\n"
+
+  /// Returns the report as HTML for the body of another page.
+  ///
+  /// The fragment has neither scripts nor styles nor links. All strings of the report are escaped.
+  public func fragment(_ report: CrashReport) -> String { sections(report).description }
+
   /// Returns the HTML page.
   public func render(_ report: CrashReport) -> String {
+    let page: HTMLText = """
+      <!DOCTYPE html>
+      <html lang="en">
+      <head>
+      <meta charset="utf-8">
+      <meta name="viewport" content="width=device-width, initial-scale=1">
+      <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+      <title>\(report.process.name): \(title(report))</title>
+      <style>
+      \(HTMLStyle.page)
+      \(HTMLStyle.report)
+      </style>
+      </head>
+      <body>
+      <main>
+      \(sections(report))</main>
+      </body>
+      </html>
+
+      """
+    return page.description
+  }
+
+  private func sections(_ report: CrashReport) -> HTMLText {
     let crashed = report.threads.filter(\.crashed)
     let others = report.threads.filter { !$0.crashed }
     var parts = [headline(report)]
@@ -30,26 +65,7 @@ public struct HTMLRenderer: Sendable {
     parts += [
       list("Machine", report.machineFacts), list("Process", report.processFacts), images(report), losses(report),
     ]
-    let page: HTMLText = """
-      <!DOCTYPE html>
-      <html lang="en">
-      <head>
-      <meta charset="utf-8">
-      <meta name="viewport" content="width=device-width, initial-scale=1">
-      <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-      <title>\(report.process.name): \(title(report))</title>
-      <style>
-      \(HTMLStyle.css)
-      </style>
-      </head>
-      <body>
-      <main>
-      \(parts.joined())</main>
-      </body>
-      </html>
-
-      """
-    return page.description
+    return parts.joined()
   }
 
   private func title(_ report: CrashReport) -> String {

@@ -1,6 +1,7 @@
-/// The CSS of the page.
+/// The CSS of a report.
 enum HTMLStyle {
-  static let css: HTMLText = """
+  /// The rules of the page around the report.
+  static let page: HTMLText = """
     :root { color-scheme: light dark; --ink: #1d1d1f; --faint: #66666b; --ground: #fff; --card: #f5f5f7;
       --line: #d9d9de; --alarm: #b3261e; --place: #7a4b00; }
     @media (prefers-color-scheme: dark) { :root { --ink: #ececee; --faint: #a0a0a8; --ground: #161618;
@@ -8,6 +9,11 @@ enum HTMLStyle {
     * { box-sizing: border-box; }
     body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
     main { max-width: 72rem; margin: 0 auto; padding: 2rem 1.25rem 4rem; }
+    @media print { body { background: #fff; } main { max-width: none; padding: 0; } }
+    """
+
+  /// The rules of the report itself, which another page may contain.
+  static let report: HTMLText = """
     h1 { font-size: 1.35rem; line-height: 1.25; margin: 0.25rem 0 0.5rem; color: var(--alarm); overflow-wrap: anywhere; }
     h2 { font-size: 1.1rem; margin: 2rem 0 0.5rem; }
     .who, .signal, .note, time { color: var(--faint); }
@@ -49,8 +55,7 @@ enum HTMLStyle {
     th { text-align: left; font-weight: 600; }
     td, th { padding: 0.15rem 1rem 0.15rem 0; vertical-align: top; }
     .breadcrumbs time { display: inline-block; min-width: 5.5rem; text-align: right; margin-right: 0.5rem; }
-    @media print { body { background: #fff; } main { max-width: none; padding: 0; }
-      .thread, pre { break-inside: avoid; } details:not([open]) { display: none; } }
+    @media print { .thread, pre { break-inside: avoid; } details:not([open]) { display: none; } }
     @media (max-width: 40rem) { .facts div { grid-template-columns: 1fr; gap: 0; } }
     """
 }

@@ -10,6 +10,14 @@ enum Programs {
     return FileManager.default.isExecutableFile(atPath: beside) ? beside : name
   }
 
+  /// Returns the path of a helper program in the directory of crashctl's executable, or in `../libexec/crashd`.
+  ///
+  /// Returns nil if it is in neither. Helpers are not searched in PATH, because a user does not start them.
+  static func findHelper(_ name: String) -> String? {
+    let places = directory.map { ["\($0)/\(name)", "\($0)/../libexec/crashd/\(name)"] } ?? []
+    return places.first { FileManager.default.isExecutableFile(atPath: $0) }
+  }
+
   /// Returns the path of the shield library, for programs that do not link it.
   ///
   /// The path is `CRASHSHIELD_LIBRARY` if this variable is set. If the variable is not set, the function returns the

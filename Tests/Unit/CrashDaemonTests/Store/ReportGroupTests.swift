@@ -44,6 +44,7 @@ struct ReportGroupTests {
     (reports[2].annotations, reports[3].annotations) = (["region": "eu"], ["region": "eu"])
     try withStore(reports) { store in
       let groups = try store.groups(limit: 9)
+      #expect(groups.map(\.sentence) == ["s", "s"])
       #expect(groups.map(\.firstRelease) == [nil, "shop@1"] && groups.map(\.lastRelease) == [nil, "shop@2"])
       let counts = { (filter: ReportFilter) in
         try store.groups(filter, limit: 9).map { "\($0.key) \($0.count) \($0.report)" }
@@ -191,6 +192,24 @@ struct ReportGroupTests {
         #expect(throws: StoreError.noSuchGroup(key: prefix)) { try store.groupDetail(prefix) }
       }
       #expect(throws: StoreError.noSuchGroup(key: "beef")) { try store.groupDetail("beef", visibility: .user(1_000)) }
+    }
+  }
+
+  @Test("crashes are counted by hour, of all groups or of some, including removed reports")
+  func hours() throws {
+    let reports = [
+      report("a1", group: "cafe", minute: 1), report("a2", group: "cafe", minute: 2),
+      report("b1", group: "beef", minute: 3, uid: 7),
+    ]
+    try withStore(reports) { store in
+      _ = try store.remove(before: reports[1].time)
+      let count = { (key: String, count: Int) in HourCount(hour: "2026-11-21T08", key: key, count: count) }
+      #expect(try store.hours(of: nil, ReportFilter()) == [count("", 3)])
+      #expect(try store.hours(of: nil, ReportFilter(), visibility: .user(7)) == [count("", 1)])
+      #expect(try store.hours(of: ["cafe", "beef"], ReportFilter()) == [count("cafe", 2), count("beef", 1)])
+      #expect(try store.hours(of: ["cafe"], ReportFilter(group: "be")).isEmpty)
+      for keys in [[], [""], ["dead"], ["zz"]] { #expect(try store.hours(of: keys, ReportFilter()).isEmpty) }
+      #expect(try store.hours(of: nil, ReportFilter(since: "2026-11-21T09:00:00.000000Z")).isEmpty)
     }
   }
 

@@ -1,0 +1,108 @@
+internal import Synchronization
+
+/// Decides which requests may read the pages.
+///
+/// A link with a one-time token opens a session; a cookie names the session afterwards. The host and the origin of each
+/// request must be names of loopback. Otherwise, a page of another site could read the pages: its name may resolve to
+/// 127.0.0.1 (DNS rebinding).
+public final class PageAccess: Sendable {
+  /// Why a request is refused.
+  public enum Refusal: Error, Equatable, Sendable {
+    /// The host or the origin is not a name of loopback.
+    case foreign
+    /// The link was used before, or its token is wrong.
+    case usedLink
+    /// The request has no session.
+    case noSession
+  }
+
+  private struct State {
+    var token: String?
+    var sessions: [String] = []
+  }
+
+  /// The maximum number of sessions; each needs its own link.
+  private static let sessionLimit = 16
+
+  /// The name of the cookie.
+  public let cookie: String
+  private let state: Mutex<State>
+
+  /// Creates the access to pages with one link.
+  ///
+  /// `discriminator` makes the cookie's name unique, because browsers send the cookies of one port to all ports.
+  public init(token: String, discriminator: String) {
+    cookie = "crash-web-\(discriminator.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }.prefix(32))"
+    state = Mutex(State(token: token))
+  }
+
+  /// Returns 256 random bits in hexadecimal digits.
+  public static func secret() -> String {
+    var generator = SystemRandomNumberGenerator()
+    return (0..<4).map { _ in
+      let word: UInt64 = generator.next()
+      let digits = String(word, radix: 16)
+      return String(repeating: "0", count: 16 - digits.count) + digits
+    }.joined()
+  }
+
+  /// Replaces the token of the link, so that another browser can open a session.
+  public func renew(token: String) { state.withLock { $0.token = token } }
+
+  /// Exchanges the token of a link for a new session.
+  /// - Returns: The value of the cookie.
+  public func login(token: String) throws(Refusal) -> String {
+    let session = Self.secret()
+    let isKnown = state.withLock { state in
+      guard let known = state.token, Self.isEqual(known, token), state.sessions.count < Self.sessionLimit else {
+        return false
+      }
+      state.token = nil
+      state.sessions.append(session)
+      return true
+    }
+    guard isKnown else { throw .usedLink }
+    return session
+  }
+
+  /// Checks the host, the origin and the cookie of a request.
+  public func check(host: String?, origin: String?, cookies: [String]) throws(Refusal) {
+    try checkPlace(host: host, origin: origin)
+    let prefix = cookie + "="
+    let values = cookies.joined(separator: ";").split(separator: ";").map { $0.drop { $0 == " " } }
+      .filter { $0.hasPrefix(prefix) }.prefix(4).map { String($0.dropFirst(prefix.count)) }
+    let isKnown = state.withLock { state in
+      // Compare with every session, so that the time does not depend on which one is equal.
+      var isKnown = false
+      for session in state.sessions { for value in values where Self.isEqual(session, value) { isKnown = true } }
+      return isKnown
+    }
+    guard isKnown else { throw .noSession }
+  }
+
+  /// Checks the host and the origin of a request.
+  public func checkPlace(host: String?, origin: String?) throws(Refusal) {
+    guard let host, Self.isLoopback(host) else { throw .foreign }
+    if let origin, origin != "http://\(host)" { throw .foreign }
+  }
+
+  /// Whether a value of the header `Host` is a name of loopback, with any port.
+  ///
+  /// The port may differ from the listener's port, because ssh forwards a port of another number. An attacker's page
+  /// has a name of its own.
+  static func isLoopback(_ host: String) -> Bool {
+    let names = ["localhost", "127.0.0.1", "[::1]"]
+    guard let name = names.first(where: { host.lowercased().hasPrefix($0) }) else { return false }
+    let rest = host.dropFirst(name.count)
+    return rest.isEmpty || (rest.first == ":" && UInt16(rest.dropFirst()) != nil)
+  }
+
+  /// Compares two strings in a time that depends on their lengths only.
+  static func isEqual(_ one: String, _ other: String) -> Bool {
+    let (one, other) = (Array(one.utf8), Array(other.utf8))
+    guard one.count == other.count else { return false }
+    var difference: UInt8 = 0
+    for index in one.indices { difference |= one[index] ^ other[index] }
+    return difference == 0
+  }
+}

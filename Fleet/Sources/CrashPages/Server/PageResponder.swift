@@ -1,0 +1,83 @@
+internal import HTTPTypes
+public import Hummingbird
+internal import NIOCore
+
+/// Answers HTTP requests with the pages of a site.
+public struct PageResponder<Context: RequestContext>: HTTPResponder {
+  private let site: Site
+  private let access: PageAccess
+
+  /// Creates a responder.
+  public init(site: Site, access: PageAccess) { (self.site, self.access) = (site, access) }
+
+  /// Answers a request; only GET and HEAD are allowed.
+  public func respond(to request: Request, context _: Context) async throws -> Response {
+    let isHead = request.method == .head
+    guard request.method == .get || isHead else {
+      var refusal = response(plain(405, "Only GET", "The pages are read-only."), isHead: false)
+      refusal.headers[.allow] = "GET, HEAD"
+      return refusal
+    }
+    let target = PageRequest(target: request.head.path ?? "/")
+    // HTTP/1.1 puts the header Host into the authority.
+    let host = request.head.authority ?? request.headers[HostHeader.name]
+    let origin = request.headers[.origin]
+    do throws(PageAccess.Refusal) {
+      if target.path == "/login" { return try login(target, host: host, origin: origin, isHead: isHead) }
+      try access.check(host: host, origin: origin, cookies: request.headers[values: .cookie])
+    } catch {
+      return response(answer(error), isHead: isHead)
+    }
+    return response(await site.answer(target), isHead: isHead)
+  }
+
+  private func login(
+    _ request: PageRequest, host: String?, origin: String?, isHead: Bool
+  ) throws(PageAccess.Refusal) -> Response {
+    try access.checkPlace(host: host, origin: origin)
+    // A link preview asks by HEAD; it must not use up the link.
+    guard !isHead else { return response(plain(200, "Login", "Open the link in a browser."), isHead: true) }
+    let session = try access.login(token: request.query["token"] ?? "")
+    var login = response(.redirect(to: "/issues"), isHead: false)
+    login.headers[.setCookie] = "\(access.cookie)=\(session); HttpOnly; SameSite=Strict; Path=/"
+    return login
+  }
+
+  private func answer(_ refusal: PageAccess.Refusal) -> PageAnswer {
+    switch refusal {
+    case .foreign:
+      plain(
+        403, "Refused", "The pages answer only requests to localhost, 127.0.0.1 or [::1], from their own pages.")
+    case .usedLink:
+      plain(
+        403, "The link is not valid", "Each link opens one session.",
+        "Use the browser in which you opened the link, or start 'crashctl web' again.")
+    case .noSession:
+      plain(
+        401, "Open the link first", "This browser has no session.", "Open the link that 'crashctl web' printed.")
+    }
+  }
+
+  private func plain(_ status: Int, _ title: String, _ text: String, _ advice: String? = nil) -> PageAnswer {
+    site.failure(status: status, title: title, text: text, advice: advice)
+  }
+
+  private func response(_ answer: PageAnswer, isHead: Bool) -> Response {
+    var headers = SecurityHeaders.fields
+    headers[.contentType] = answer.contentType
+    headers[.cacheControl] = answer.isStatic ? "private, max-age=3600" : "no-store"
+    if let location = answer.location { headers[.location] = location }
+    if let name = answer.fileName { headers[.contentDisposition] = "attachment; filename=\"\(name)\"" }
+    if isHead {
+      headers[.contentLength] = String(answer.body.count)
+      return Response(status: .init(code: answer.status), headers: headers)
+    }
+    return Response(
+      status: .init(code: answer.status), headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: answer.body)))
+  }
+}
+
+private enum HostHeader {
+  /// The header `Host`; nil cannot occur, because the name is valid.
+  static let name = HTTPField.Name("Host") ?? .referer
+}

@@ -1,0 +1,175 @@
+public import CrashProtocol
+public import CrashReport
+
+/// Answers the questions of the pages: the crashd of one machine, or the store of a fleet.
+///
+/// The types are neutral: a source fills the fields that it knows. All times are RFC 3339 in UTC, as in reports. All
+/// strings may come from a crashed process; the pages escape them.
+///
+/// A source implements at least `scope`, `issues`, `issue`, `events`, `event` and `hours`. The other methods throw
+/// `notAvailable` unless the source implements them; `Scope.sections` names the views that it has.
+public protocol PageSource: Sendable {
+  /// Describes what the source covers.
+  func scope() async throws(SourceError) -> Scope
+
+  /// Returns a page of issues.
+  func issues(_ query: IssueQuery) async throws(SourceError) -> Slice<Issue>
+
+  /// Returns the issue whose key begins with `key`.
+  func issue(_ key: String) async throws(SourceError) -> IssueDetail
+
+  /// Returns a page of events, newest first.
+  func events(_ query: EventQuery) async throws(SourceError) -> Slice<Event>
+
+  /// Returns the event whose id begins with `id`.
+  func event(_ id: String) async throws(SourceError) -> EventDetail
+
+  /// Returns the numbers of events by hour, in any order.
+  ///
+  /// With `issues`, the numbers are separate for each of these keys. Hours without events may be missing.
+  func hours(of issues: [String]?, _ search: Search) async throws(SourceError) -> [HourCount]
+
+  /// Returns a page of non-fatal incidents, the one seen last first.
+  func incidents(_ query: IncidentSearch) async throws(SourceError) -> Slice<IncidentReport>
+
+  /// Returns the risk of use-after-free by class, and the latest incidents with a known delay.
+  func useAfterFree() async throws(SourceError) -> UseAfterFree
+
+  /// Returns a page of attached processes.
+  func processes(_ query: PageQuery) async throws(SourceError) -> Slice<AttachedProcess>
+
+  /// Returns the builds that were seen last, the newest first.
+  func builds(_ search: Search) async throws(SourceError) -> [BuildSummary]
+
+  /// Returns the health and the losses of the service.
+  func health() async throws(SourceError) -> ServiceHealth
+
+  /// Returns the alarms about use-after-free crashes, one for each program.
+  func alarms() async throws(SourceError) -> Alarms
+}
+
+extension PageSource {
+  /// Throws `notAvailable`.
+  public func incidents(_: IncidentSearch) async throws(SourceError) -> Slice<IncidentReport> { throw .notAvailable }
+  /// Throws `notAvailable`.
+  public func useAfterFree() async throws(SourceError) -> UseAfterFree { throw .notAvailable }
+  /// Throws `notAvailable`.
+  public func processes(_: PageQuery) async throws(SourceError) -> Slice<AttachedProcess> { throw .notAvailable }
+  /// Throws `notAvailable`.
+  public func builds(_: Search) async throws(SourceError) -> [BuildSummary] { throw .notAvailable }
+  /// Throws `notAvailable`.
+  public func health() async throws(SourceError) -> ServiceHealth { throw .notAvailable }
+  /// Throws `notAvailable`.
+  public func alarms() async throws(SourceError) -> Alarms { throw .notAvailable }
+}
+
+/// The reason why a source cannot answer.
+public enum SourceError: Error, Equatable, Sendable {
+  /// There is no such issue or event. The page has the status 404.
+  case notFound(String)
+  /// The key or the id is not complete: several issues or events begin with it. The page has the status 404.
+  case ambiguous(String)
+  /// The source does not have the view. The page has the status 404.
+  case notAvailable
+  /// A term of the search is invalid, or the source does not support it. The page has the status 400.
+  case invalidSearch(String)
+  /// The service does not answer, for the given reason. The page has the status 503.
+  case unavailable(String)
+}
+
+/// What a source covers.
+public struct Scope: Codable, Sendable, Equatable {
+  /// A view that a source may lack.
+  public enum Section: String, Codable, Sendable, CaseIterable {
+    case timeline, incidents, useAfterFree, processes, builds, health, alarm
+  }
+
+  /// The name of the machine or of the fleet.
+  public var name: String
+  /// The views that the source has beside issues and events.
+  public var sections: [Section]
+  /// The keys of the terms that the source supports in a search.
+  public var terms: [SearchTerm]
+
+  /// Creates a value from its parts.
+  public init(name: String, sections: [Section] = Section.allCases, terms: [SearchTerm] = SearchTerm.allCases) {
+    (self.name, self.sections, self.terms) = (name, sections, terms)
+  }
+}
+
+/// One page of a long list.
+public struct Slice<Item: Sendable>: Sendable {
+  /// The items of the page.
+  public var items: [Item]
+  /// The cursor of the next page; nil on the last page.
+  ///
+  /// The pages put it into a URL, so it must not be secret.
+  public var next: String?
+  /// The number of all items, if the source knows it.
+  public var total: Int?
+
+  /// Creates a page.
+  public init(_ items: [Item], next: String? = nil, total: Int? = nil) {
+    (self.items, self.next, self.total) = (items, next, total)
+  }
+}
+
+/// Selects one page of a long list.
+public struct PageQuery: Sendable, Equatable {
+  /// The cursor of the page, from the previous page's `next`; nil means the first page.
+  ///
+  /// The value comes from a URL, so it may be any string.
+  public var cursor: String?
+  /// The maximum number of items.
+  public var limit: Int
+
+  /// Creates a query.
+  public init(cursor: String? = nil, limit: Int) { (self.cursor, self.limit) = (cursor, limit) }
+}
+
+/// Selects issues.
+public struct IssueQuery: Sendable, Equatable {
+  /// The order of the issues.
+  public enum Order: String, Codable, Sendable, CaseIterable {
+    /// The issue that was seen last comes first.
+    case last
+    /// The issue that was seen for the first time last comes first.
+    case first
+    /// The issue with the most events comes first.
+    case count
+  }
+
+  /// The conditions.
+  public var search: Search
+  /// The order.
+  public var order: Order
+  /// The page.
+  public var page: PageQuery
+
+  /// Creates a query.
+  public init(search: Search = Search(), order: Order = .last, page: PageQuery) {
+    (self.search, self.order, self.page) = (search, order, page)
+  }
+}
+
+/// Selects events.
+public struct EventQuery: Sendable, Equatable {
+  /// The conditions.
+  public var search: Search
+  /// The page.
+  public var page: PageQuery
+
+  /// Creates a query.
+  public init(search: Search = Search(), page: PageQuery) { (self.search, self.page) = (search, page) }
+}
+
+/// Selects incidents.
+public struct IncidentSearch: Sendable, Equatable {
+  /// The conditions.
+  public var filter: IncidentFilter
+  /// The page.
+  public var page: PageQuery
+
+  /// Creates a query.
+  public init(filter: IncidentFilter = IncidentFilter(), page: PageQuery) { (self.filter, self.page) = (filter, page) }
+}

@@ -1,0 +1,41 @@
+internal import CrashReport
+internal import Mustache
+
+/// Escapes the strings that templates insert.
+///
+/// swift-mustache's own escaping compares characters, so it leaves a quotation mark that a combining mark follows. A
+/// browser compares scalars and would see the end of an attribute. This type escapes each scalar, replaces control
+/// characters and bidirectional marks, and cuts very long strings.
+struct CrashText: MustacheContentType {
+  /// The name of the content type in templates.
+  static let name = "CRASH"
+  /// The number of scalars after which a string is cut.
+  static let limit = 600
+
+  func escapeText(_ text: String) -> String { Self.escape(text) }
+
+  static func escape(_ text: String) -> String {
+    let line = CleanText.line(clip(text))
+    var scalars = String.UnicodeScalarView()
+    for scalar in line.unicodeScalars {
+      switch scalar {
+      case "&": scalars.append(contentsOf: "&amp;".unicodeScalars)
+      case "<": scalars.append(contentsOf: "&lt;".unicodeScalars)
+      case ">": scalars.append(contentsOf: "&gt;".unicodeScalars)
+      case "\"": scalars.append(contentsOf: "&quot;".unicodeScalars)
+      case "'": scalars.append(contentsOf: "&#39;".unicodeScalars)
+      default: scalars.append(scalar)
+      }
+    }
+    return String(scalars)
+  }
+
+  /// Cuts a string that is longer than the limit.
+  static func clip(_ text: String, to limit: Int = limit) -> String {
+    let scalars = text.unicodeScalars
+    guard let end = scalars.index(scalars.startIndex, offsetBy: limit, limitedBy: scalars.endIndex),
+      end != scalars.endIndex
+    else { return text }
+    return String(scalars[..<end]) + "…"
+  }
+}
