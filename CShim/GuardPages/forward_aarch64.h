@@ -8,9 +8,10 @@
   "adrp x" number ", " name "\n"                                                                                       \
   "ldr x" number ", [x" number ", :lo12:" name "]\n"
 
-// Jumps to the next allocator. A thread may read the new limit before it reads the address of the next allocator,
-// because nothing orders the two loads. It then takes the slow path, which orders them. The register x16 may jump to a
-// landing pad for calls (`bti c`).
+// Jumps to the next allocator. malloc loads cs_pages_limit before this macro loads the address of the next allocator,
+// and nothing orders the two loads. A thread may thus see the limit that setup stores once the next allocator is known,
+// and still read null as the address. Such a thread takes the slow path, which orders the loads. The register x16 may
+// jump to a landing pad for calls (`bti c`).
 #define JUMP(slow, next)                                                                                               \
   LOAD("16", next)                                                                                                     \
   "cbz x16, 1f\n"                                                                                                      \

@@ -19,9 +19,9 @@ public struct ClassSummary: Sendable, Hashable, Codable {
   public var detection: DetectionProbability?
   /// The number of accesses that were caught.
   public var hits: Double
-  /// How often a handle was used after its object was deallocated.
+  /// How often a `ShieldHandle` was used after its object was deallocated.
   ///
-  /// These uses are not accesses to a deallocated object.
+  /// A handle checks that its object exists, so these uses are not accesses to a deallocated object.
   public var handleMisses: Double
   /// The estimated number of all accesses, caught and missed, whose delay is at most `Retention.reach_s`.
   public var estimatedAccesses: Double

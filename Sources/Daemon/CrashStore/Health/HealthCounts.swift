@@ -73,7 +73,7 @@ public struct HealthChange: Sendable, Equatable {
   public var last: String
   /// The counts by hour since 1970.
   public var hours: [Int: HealthCounts] = [:]
-  /// The times until the program was back after a crash, by hour and then by bucket.
+  /// The numbers of returns after a crash, by hour and then by the range of the time until the program ran again.
   public var returns: [Int: [Int: Int]] = [:]
 
   /// Creates a change without counts.

@@ -77,8 +77,8 @@ struct RetentionTests {
 
   @Test("the probability for an exponential delay equals its closed form")
   func closedForm() {
-    // The closed form is 1 - (λ/(λ+μ))^K with μ = 100/s, λ = 10,000/s, K = 50. The integral is computed by midpoints of
-    // the delay's quantiles.
+    // The closed form is 1 - (λ/(λ+μ))^K: λ = 10,000/s is the rate of deallocations, 1/μ = 0.01 s the mean delay, and
+    // K = 50 the number of slots. The integral is computed by midpoints of the delay's quantiles.
     let retention = Retention(slots: 50, deallocationsPerSecond: 10_000, explorerShare: 0)
     let steps = 2_000
     let mean =
