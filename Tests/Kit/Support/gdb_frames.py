@@ -10,6 +10,7 @@ so the core file has the stack of the crash."""
 
 import glob
 import os
+import struct
 import subprocess
 import tempfile
 
@@ -21,6 +22,10 @@ STOP_LIMIT = 16
 START_LIMIT = 8
 RUN_LIMIT_S = 120
 CORE_LIMIT = 3
+# The program headers and the notes are at the start of a core file.
+NOTES_LIMIT = 4 << 20
+PT_NOTE = 4
+NT_PRSTATUS = 1
 CORES = "FRAMES_CORES" in os.environ
 # A signed return address has its signature above these bits.
 ADDRESS_MASK = (1 << 48) - 1 if CORES else (1 << 64) - 1
@@ -71,6 +76,25 @@ def give_up():
             print("frames:", command, error)
 
 
+def signalled_thread(path):
+    """Returns the id of the thread whose status in an ELF64 core file has a signal. qemu writes the threads in any order,
+    and gdb selects the first one."""
+    with open(path, "rb") as file:
+        core = file.read(NOTES_LIMIT)
+    headers, = struct.unpack_from("<Q", core, 32)
+    size, count = struct.unpack_from("<HH", core, 54)
+    for index in range(count):
+        kind, _, at, _, _, length = struct.unpack_from("<IIQQQQ", core, headers + index * size)
+        end = at + length if kind == PT_NOTE else at
+        while at < end:
+            name_bytes, status_bytes, note = struct.unpack_from("<III", core, at)
+            status = at + 12 + (name_bytes + 3 & ~3)
+            if note == NT_PRSTATUS and struct.unpack_from("<H", core, status + 12)[0] != 0:
+                return struct.unpack_from("<I", core, status + 32)[0]
+            at = status + (status_bytes + 3 & ~3)
+    return None
+
+
 def run_for_core(arguments):
     """Runs the program to its end. Returns its pid, and the stack in its core file, or nothing if there is none."""
     with tempfile.TemporaryDirectory(prefix="frames-", ignore_cleanup_errors=True) as directory:
@@ -88,9 +112,13 @@ def run_for_core(arguments):
         for core in glob.glob(f"{directory}/qemu_*_{program.pid}.core"):
             try:
                 gdb.execute("core-file " + core, to_string=True)
-                pcs = stack()
+                crashed = signalled_thread(core)
+                for thread in gdb.selected_inferior().threads():
+                    if thread.ptid[1] == crashed:
+                        thread.switch()
+                        pcs = stack()
                 gdb.execute("core-file", to_string=True)
-            except (gdb.error, gdb.MemoryError) as error:
+            except (gdb.error, struct.error) as error:
                 print("frames:", arguments, error)
         return program.pid, pcs
 

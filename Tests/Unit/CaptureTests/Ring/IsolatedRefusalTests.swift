@@ -133,7 +133,7 @@ struct IsolatedRefusalTests {
         while unsafe waitpid(child, &status, 0) == -1 && errno == EINTR {}
         return status
       }
-      Glibc.exit(status & 0x7f == SIGILL && Shield.containedFaultCount == 0 ? rightStatus : 1)
+      Glibc.exit(status & 0x7f == trapSignal && Shield.containedFaultCount == 0 ? rightStatus : 1)
     }
   }
 
@@ -181,5 +181,5 @@ private func chainHandler() {
     unsafe before.__sigaction_handler.sa_sigaction(signal, information, context)
   }
   // `action` and `before` are complete sigaction structures, and live until the call returns.
-  guard unsafe sigaction(SIGILL, &action, &before) == 0 else { complain("no handler") }
+  guard unsafe sigaction(trapSignal, &action, &before) == 0 else { complain("no handler") }
 }
