@@ -264,9 +264,8 @@ if !coreOnly {
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ]
   products += [
-    .library(name: "CrashClient", targets: ["CrashClient", "CrashProtocol"]),
-    // For the nested package Fleet, whose service has the same settings files (docs/decisions/0147).
-    .library(name: "CrashSettings", targets: ["CrashSettings", "LinuxSystem"]),
+    // The programs of the nested package Fleet have the same settings files (docs/decisions/0147).
+    .library(name: "CrashClient", targets: ["CrashClient", "CrashProtocol", "CrashSettings", "LinuxSystem"]),
     .library(name: "CrashShieldLogging", targets: ["CrashShieldLogging"]),
     .library(name: "CrashShieldMetrics", targets: ["CrashShieldMetrics"]),
     .library(name: "CrashShieldLifecycle", targets: ["CrashShieldLifecycle"]),

@@ -63,8 +63,7 @@ let service: [Target] = [
   .executableTarget(
     name: "crash-fleet",
     dependencies: [
-      "FleetServer", "FleetStore", shield("CrashClient"), shield("CrashReport"), shield("CrashSettings"), log,
-      arguments,
+      "FleetServer", "FleetStore", shield("CrashClient"), shield("CrashReport"), log, arguments,
     ]),
 ]
 

@@ -22,7 +22,9 @@ public enum HealthText: Sendable {
       .init(title: "BACK IN", alignsRight: true, dropOrder: 5),
       .init(title: "WORSE"),
     ]
-    let rows = report.builds.map { build in
+    // The builds of a program stay together, in the order of first seen.
+    let builds = report.builds.enumerated().sorted { ($0.element.program, $0.offset) < ($1.element.program, $1.offset) }
+    let rows = builds.map(\.element).map { build in
       [
         build.program, "\(build.uid)", name(of: build), terminal.moment(build.firstSeen),
         terminal.moment(build.lastSeen), "\(build.running)", hours(build.processSeconds),

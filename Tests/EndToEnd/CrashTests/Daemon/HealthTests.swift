@@ -70,7 +70,7 @@ struct HealthTests {
     #expect(builds.count == 1 && build.crashes == Self.crashes && build.running == 0)
     #expect(requests.begun == expected && requests.finished == Self.crashes * Self.served && requests.failed == 0)
     #expect(requests.lost == Self.crashes * (Self.inFlight + 1))
-    #expect(build.processSeconds > 0 && build.returns > 0)
+    #expect(build.processSeconds > 0)
     try await daemon.stop()
   }
 

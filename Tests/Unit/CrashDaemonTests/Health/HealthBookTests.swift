@@ -1,3 +1,4 @@
+import CShimRing
 import CrashRing
 import CrashStore
 import Glibc

@@ -274,6 +274,13 @@ struct ReplyCorpusTests {
     Status {"x": 1}
     Metrics
     Metrics {"x": 1}
+    Health {"name": "nothing"}
+    Health {"name": "nothing", "since": "2026-11-21T08:00:00Z"}
+    Health {"since": "yesterday"}
+    Health {"build": "nothing"}
+    Health {"against": "nothing"}
+    Health {"build": 1}
+    Health {"x": 1}
     Prune
     Prune {"before": "never"}
     Prune {"before": "2021-01-01T00:00:00Z", "dryRun": true}

@@ -66,7 +66,7 @@ struct HealthSinkTests {
   func beginnings() throws {
     let (server, directory) = (try StubServer { _, _ in .init(body: "{}") }, try TestDirectory())
     defer { server.stop() }
-    var sink = try sessions(server, directory)
+    let sink = try sessions(server, directory)
     _ = sink.deliver([build(finished: 50)], at: Self.time_ns)
     let later = "2026-11-21T09:00:00.000000Z"
     let builds = [build(finished: 7, firstSeen: later), build("cd", finished: 4, firstSeen: later, release: nil)]
@@ -82,7 +82,7 @@ struct HealthSinkTests {
     let directory = try TestDirectory()
     let server = try StubServer { _, number in .init(status: number == 0 ? 503 : number == 1 ? 413 : 200) }
     defer { server.stop() }
-    var sink = try sessions(server, directory)
+    let sink = try sessions(server, directory)
     _ = sink.deliver([build(finished: 0)], at: Self.time_ns)
     guard case .later = sink.deliver([build(finished: 3)], at: Self.time_ns) else {
       Issue.record("503 is not temporary")
