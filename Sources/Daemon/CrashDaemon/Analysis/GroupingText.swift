@@ -138,6 +138,7 @@ enum GroupingText {
     guard let start = full.firstRange(of: opening) else { return false }
     let rest = full[start.upperBound...]
     let module = rest.prefix { $0 != ")" }
+    guard !module.isEmpty, module.endIndex < rest.endIndex else { return false }
     return !rest.dropFirst(module.count).dropFirst(2).hasPrefix(module + ".")
   }
 
