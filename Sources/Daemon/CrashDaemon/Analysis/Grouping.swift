@@ -144,10 +144,13 @@ enum Grouping {
     return [top] + (caller.map { [$0] } ?? [])
   }
 
-  /// Whether a function only accesses what its caller passes: a generic function, or an extension of another module's
-  /// type.
+  /// Whether a function only accesses what its caller passes: a global generic function, or an extension of another
+  /// module's type.
+  ///
+  /// A generic method of the program's own types is no utility. For example, handlers of requests are often generic.
   private static func isUtility(_ frame: CrashReport.Frame) -> Bool {
-    frame.function.contains(">(") || GroupingText.isForeignExtension(Demangler.full(frame.mangled))
+    (frame.function.contains(">(") && GroupingText.isGlobal(simplified(frame)))
+      || GroupingText.isForeignExtension(Demangler.full(frame.mangled))
   }
 
   /// A name in a key, and its frame.

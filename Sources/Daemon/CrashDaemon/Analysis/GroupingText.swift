@@ -123,6 +123,14 @@ enum GroupingText {
     return parts.dropLast().joined(separator: ".").replacing("static ", with: "", maxReplacements: 1)
   }
 
+  /// Whether the simplified name, with its module, belongs to a global function, or to a closure in one.
+  static func isGlobal(_ name: String) -> Bool {
+    // The name of a closure has its module in front of `closure in`.
+    let container = name.ranges(of: " in ").last.map { name[$0.upperBound...] }
+    let parts = (container ?? name[...]).prefix { $0 != "(" }.split(separator: ".")
+    return parts.count <= (container == nil ? 2 : 1)
+  }
+
   /// Whether a demangled name belongs to an extension of a type of another module, such as
   /// `(extension in shop):Swift.Array.required(at: Swift.Int) -> A`.
   static func isForeignExtension(_ full: String) -> Bool {
@@ -130,6 +138,7 @@ enum GroupingText {
     guard let start = full.firstRange(of: opening) else { return false }
     let rest = full[start.upperBound...]
     let module = rest.prefix { $0 != ")" }
+    guard !module.isEmpty, module.endIndex < rest.endIndex else { return false }
     return !rest.dropFirst(module.count).dropFirst(2).hasPrefix(module + ".")
   }
 

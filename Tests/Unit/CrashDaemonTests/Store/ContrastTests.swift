@@ -70,7 +70,7 @@ struct ContrastTests {
       number: 1, operation: "GET /orders/\(facts.route)", traceID: String(repeating: "a", count: 24) + "\(number)",
       startTime: time, age_ns: 1)
     var report = CrashReport(
-      id: "\(name)\(number)", time: time, process: process,
+      id: "\(name)-\(number)", time: time, process: process,
       signal: CrashReport.Signal(number: 4, name: "SIGILL", code: 2, codeName: "ILL_ILLOPN"), reason: "",
       diagnosis: CrashReport.Diagnosis(cause: "c", sentence: "s", rule: "r", confidence: 1), threads: [thread],
       images: [], annotations: ["region": "eu-\(facts.region)", "flag": "on-\(facts.flag)", "request": "r\(number)"],

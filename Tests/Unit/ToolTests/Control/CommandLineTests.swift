@@ -348,7 +348,7 @@ struct CommandLineTests {
     #expect(detail.output.contains("The newest report\n\nAn index was out of range in checkout()."))
     #expect(!detail.output.contains("What sets the group apart"))
     let apart = try Self.crashctl(["groups", "show", "71", "--contrast"], environment: environment)
-    #expect(apart.status == 0 && apart.output.contains("tag zone  b␛[31m   90 %"), "\(apart.output)")
+    #expect(apart.status == 0 && apart.output.contains("tag zone b␛[31m  90 %"), "\(apart.output)")
     let json = try Self.crashctl(["groups", "show", "71", "--contrast", "--json"], environment: environment)
     #expect(json.status == 0 && json.output.contains(#""contrast""#) && json.output.contains(#""builds""#))
     let odd = try Self.crashctl(["groups", "--state", "bad"], environment: environment)
