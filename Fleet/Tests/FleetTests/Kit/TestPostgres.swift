@@ -63,7 +63,8 @@ final class TestPostgres: Sendable {
       server=$!
       read -r end
       kill -QUIT $server
-      wait $server
+      # The test runner blocks SIGCHLD, which the shell's own wait needs.
+      while [ -e '\(directory)/data/postmaster.pid' ]; do sleep 0.1; done
       rm -rf '\(directory)'
       """,
     ]
