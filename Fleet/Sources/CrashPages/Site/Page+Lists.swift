@@ -46,7 +46,8 @@ extension Page {
       let rest = Self.without(.program, query)
       return [Choice(name: "all programs", path: path(rest, nil))]
     }
-    let names = Set(issues.flatMap(\.programs)).sorted().prefix(12)
+    // A name of blanks would be a link without text.
+    let names = Set(issues.flatMap(\.programs)).filter { !$0.allSatisfy(\.isWhitespace) }.sorted().prefix(12)
     return names.count < 2
       ? [] : names.map { Choice(name: CrashText.clip($0, to: 40), path: path(query, SearchParser.term(.program, $0))) }
   }

@@ -82,8 +82,9 @@ struct SearchParser {
     guard let unit = text.last.flatMap({ units[$0] }), let count = UInt64(number), count <= 100_000 else {
       throw .invalidSearch("invalid time '\(text)'; examples: 24h, 14d, 2026-11-22, 2026-11-22T14:00:00Z")
     }
-    let age_ns = count * unit * 1_000_000_000
-    return Timestamp.string(since1970_ns: now_ns > age_ns ? now_ns - age_ns : 0)
+    // In nanoseconds, the age of a long period would overflow.
+    let age_s = count * unit
+    return Timestamp.string(since1970_ns: now_ns / 1_000_000_000 > age_s ? now_ns - age_s * 1_000_000_000 : 0)
   }
 
   /// A word of the text, without its quotation marks.

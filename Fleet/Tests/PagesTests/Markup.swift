@@ -1,0 +1,95 @@
+/// The tags of a page, as a browser reads them.
+///
+/// The reader is strict: it accepts only the markup that the templates contain, and reports everything else.
+struct Markup {
+  /// The names of the elements, with the names of their attributes, in order.
+  private(set) var tags: [String] = []
+  /// What the reader does not accept.
+  private(set) var complaints: [String] = []
+
+  private static let voids: Set = ["meta", "link", "input", "br"]
+
+  /// Reads a page scalar by scalar, because browsers do not see combined characters.
+  init(_ html: String) {
+    var rest = Array(html.unicodeScalars)[...]
+    var open: [String] = []
+    while let start = rest.firstIndex(of: "<") {
+      rest = rest[rest.index(after: start)...]
+      guard let end = Self.end(of: rest) else {
+        complaints.append("a tag without an end")
+        break
+      }
+      let tag = rest[..<end]
+      rest = rest[rest.index(after: end)...]
+      if tag.first == "!" { continue }
+      if tag.first == "/" {
+        let name = Self.text(tag.dropFirst())
+        if open.popLast() != name { complaints.append("</\(name)> ends another element") }
+        continue
+      }
+      let (name, attributes) = Self.parts(tag)
+      tags.append(([name] + attributes.map(\.name)).joined(separator: " "))
+      complain(name, attributes)
+      if !Self.voids.contains(name) { open.append(name) }
+    }
+    if !open.isEmpty { complaints.append("elements without an end: \(open)") }
+  }
+
+  private mutating func complain(_ name: String, _ attributes: [(name: String, value: String)]) {
+    for (attribute, value) in attributes {
+      if attribute.hasPrefix("on") || attribute == "style" || !attribute.unicodeScalars.allSatisfy(Self.isName) {
+        complaints.append("<\(name) \(attribute)>")
+      }
+      if ["href", "src", "action"].contains(attribute), !value.hasPrefix("/"), !value.hasPrefix("#") {
+        complaints.append("<\(name) \(attribute)=\(value)> leads elsewhere")
+      }
+    }
+    if name == "script", !attributes.contains(where: { $0.name == "src" }) { complaints.append("an inline script") }
+    if name == "style" { complaints.append("an inline style") }
+  }
+
+  private static func isName(_ scalar: Unicode.Scalar) -> Bool {
+    ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar) || ("0"..."9").contains(scalar) || scalar == "-"
+  }
+
+  /// The end of a tag: the first `>` outside quotation marks.
+  private static func end(of text: ArraySlice<Unicode.Scalar>) -> Int? {
+    var isQuoted = false
+    for index in text.indices {
+      if text[index] == "\"" { isQuoted.toggle() } else if text[index] == ">", !isQuoted { return index }
+    }
+    return nil
+  }
+
+  private static func parts(_ tag: ArraySlice<Unicode.Scalar>) -> (String, [(name: String, value: String)]) {
+    var rest = tag
+    let name = text(rest.prefix { $0 != " " && $0 != "\n" })
+    rest = rest.dropFirst(name.unicodeScalars.count)
+    var attributes: [(name: String, value: String)] = []
+    while true {
+      rest = rest.drop { $0 == " " || $0 == "\n" }
+      if rest.isEmpty { return (name, attributes) }
+      let key = rest.prefix { $0 != "=" && $0 != " " && $0 != "\n" }
+      rest = rest.dropFirst(key.count)
+      var value = ArraySlice<Unicode.Scalar>()
+      if rest.first == "=" {
+        rest = rest.dropFirst()
+        if rest.first == "\"" {
+          rest = rest.dropFirst()
+          value = rest.prefix { $0 != "\"" }
+          rest = rest.dropFirst(value.count + 1)
+        } else {
+          value = rest.prefix { $0 != " " && $0 != "\n" }
+          rest = rest.dropFirst(value.count)
+        }
+      }
+      attributes.append((text(key), text(value)))
+    }
+  }
+
+  private static func text(_ scalars: some Sequence<Unicode.Scalar>) -> String {
+    var view = String.UnicodeScalarView()
+    view.append(contentsOf: scalars)
+    return String(view)
+  }
+}

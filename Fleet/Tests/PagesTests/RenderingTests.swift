@@ -1,0 +1,128 @@
+import CrashReport
+import Foundation
+import Testing
+
+@testable import CrashPages
+
+/// All views, without crashes, with one crash, and with strings that a hostile process chose.
+@Suite("Pages")
+struct RenderingTests {
+  static let paths = [
+    "/issues", "/issues/cafe", "/events", "/events/a1", "/timeline", "/incidents", "/use-after-free", "/processes",
+    "/builds", "/health", "/alarm",
+  ]
+  static let lists = paths.filter { !$0.hasSuffix("/cafe") && !$0.hasSuffix("/a1") }
+
+  static let hostile = [
+    #""><script>alert(1)</script><img src=x onerror=alert(2)>"#, "\u{1b}[31mred\u{1b}]0;title\u{7}",
+    "\u{202e}gnp.exe\u{2066}\u{0627}", String(repeating: "A", count: 10_240), String(repeating: "<\"&'>", count: 2_048),
+    // A combining mark makes another character of a quotation mark; a browser still sees the mark.
+    "\"\u{338} onfocus=alert(3) autofocus x=\"\u{338}", "'\u{338} onmouseover='alert(4)'", "<\u{338}script>",
+    "{{{view.html}}}{{#view}}{{/view}}{{> layout}}", "]]>--><!-- </title></main></textarea>", "\r\nSet-Cookie: a=b",
+    "javascript:alert(5)", "\u{2028}\u{2029}\u{0}\u{7f}\u{85}",
+  ]
+
+  static func answer(_ source: FakeSource, _ target: String) async throws -> PageAnswer {
+    let now = try #require(Timestamp.nanoseconds(rfc3339: "2026-11-29T12:00:30Z"))
+    return await (try Site(source: source, now: { now })).answer(PageRequest(target: target))
+  }
+
+  static func html(_ source: FakeSource, _ target: String) async throws -> String {
+    String(decoding: try await answer(source, target).body, as: UTF8.self)
+  }
+
+  @Test("a page without crashes says so, and a page with one shows it", arguments: paths)
+  func counts(path: String) async throws {
+    for count in [0, 1] where count == 1 || Self.lists.contains(path) {
+      let answer = try await Self.answer(FakeSource(count: count), path)
+      let html = String(decoding: answer.body, as: UTF8.self)
+      #expect(answer.status == 200 && answer.contentType == "text/html; charset=utf-8")
+      #expect(Markup(html).complaints.isEmpty)
+      #expect(html.contains("<h1") && !html.contains("{{"))
+      if count == 1 { #expect(html.contains("text")) }
+    }
+  }
+
+  @Test("a hostile string changes no tag and no attribute, and no control character reaches the page", arguments: paths)
+  func hostile(path: String) async throws {
+    let plain = Markup(try await Self.html(FakeSource(text: "plain text of one line"), path))
+    for text in Self.hostile {
+      let html = try await Self.html(FakeSource(text: text), path)
+      let markup = Markup(html)
+      #expect(markup.complaints.isEmpty, "\(text.debugDescription.prefix(60))")
+      // A report that is too large for a page is cut, so it has other tags.
+      if text.utf8.count < 10_000 { #expect(markup.tags == plain.tags, "\(text.debugDescription.prefix(60))") }
+      #expect(!html.unicodeScalars.contains { CleanText.isUnsafe($0) })
+      #expect(html.utf8.count <= Site.pageBytes)
+    }
+  }
+
+  @Test("a page of the longest hostile strings has fewer rows, and stays below 100 KB", arguments: paths)
+  func size(path: String) async throws {
+    for text in ["\"", "<\u{338}", "\u{10ffff}"] {
+      let source = FakeSource(text: String(repeating: text, count: 10_240), count: 200)
+      let answer = try await Self.answer(source, path)
+      #expect(answer.status == 200 && answer.body.count <= Site.pageBytes)
+      #expect(Markup(String(decoding: answer.body, as: UTF8.self)).complaints.isEmpty)
+    }
+  }
+
+  @Test("each page has a JSON twin with the same contents, without control characters", arguments: paths)
+  func twin(path: String) async throws {
+    for text in ["text"] + Self.hostile {
+      let answer = try await Self.answer(FakeSource(text: text), path + ".json")
+      #expect(answer.status == 200 && answer.contentType == "application/json; charset=utf-8")
+      let object = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
+      #expect(try #require(object).isEmpty == false)
+      let body = String(decoding: answer.body, as: UTF8.self)
+      #expect(!body.unicodeScalars.contains { CleanText.isUnsafe($0) })
+      if text == "text" { #expect(body.contains("\"text\"")) }
+    }
+  }
+
+  @Test("a list with more items than a page links to the next page, and keeps the search")
+  func pages() async throws {
+    let html = try await Self.html(FakeSource(count: 60), "/issues?q=state:new&sort=count")
+    #expect(html.contains(#"href="/issues?q=state%3Anew&amp;sort=count&amp;page=next%20text" rel="next""#))
+    #expect(html.contains(#"value="state:new""#))
+    let last = try await Self.html(FakeSource(count: 1), "/events?page=x")
+    #expect(!last.contains("rel=\"next\"") && last.contains(">Newest</a>"))
+  }
+
+  @Test("the event page has the report's sections, its neighbors, and the whole report as a file")
+  func event() async throws {
+    let html = try await Self.html(FakeSource(), "/events/a1")
+    #expect(html.contains("<h2>Details</h2>") && html.contains(#"href="/events/b2" rel="prev""#))
+    #expect(html.contains(#"href="/events/c3" rel="next""#))
+    let file = try await Self.answer(FakeSource(), "/events/a1/report.html")
+    #expect(file.fileName == "crash-a1.html")
+    #expect(String(decoding: file.body, as: UTF8.self) == HTMLRenderer().render(FakeSource.report("text")))
+  }
+
+  @Test("a report that exceeds a page is cut, and the page says so")
+  func cut() async throws {
+    let html = try await Self.html(FakeSource(text: String(repeating: "f", count: 400), count: 60), "/events/a1")
+    #expect(html.contains("this page lacks") && html.contains("Save the whole report"))
+    #expect(html.utf8.count <= Site.pageBytes)
+  }
+
+  @Test("only the report is inserted without escaping")
+  func unescaped() {
+    for (name, bytes) in Templates.sources {
+      let text = String(decoding: bytes, as: UTF8.self)
+      #expect(text.ranges(of: "{{{").count == (name == "event" ? 1 : 0) && !text.contains("{{&"))
+      #expect(!text.contains("CONTENT_TYPE"))
+    }
+  }
+
+  @Test("plots have a bar for each hour with crashes, and a single crash is visible")
+  func plots() {
+    let points = [0, 1, 1_000_000].map { BarPlot.Point(label: "hour", count: $0) }
+    let plot = BarPlot(points, summary: "crashes", height: 60)
+    #expect(plot.bars.map(\.height) == ["2", "60"] && plot.bars.map(\.x) == ["11", "21"])
+    #expect(BarPlot([], summary: "none").isEmpty && BarPlot([.init(label: "", count: 0)], summary: "").bars.isEmpty)
+    #expect(Sparkline(points, period: "3 hours").path == "M4 24v-2h3v2zM8 24v-24h3v24z")
+    #expect(DetectionPlot([]) == nil)
+    #expect(DelayPlot.plot([-5, 0, 999, Int.max]).points.map(\.count) == [3, 0, 0, 0, 0, 0, 0, 0, 0, 1])
+  }
+}
