@@ -60,7 +60,7 @@ struct UseAfterFreeView: PageView {
         count: Figure(group.count), delay: group.delay_ns.map { .delay(ns: $0) },
         last: Moment(group.last, now_ns: now_ns))
     }
-    detection = DetectionPlot(data.classes)
+    detection = DetectionPlot(Array(data.classes.prefix(limit)))
     delays = data.delays_ns.isEmpty ? nil : DelayPlot.plot(data.delays_ns)
     let rest = max(0, data.classes.count - limit) + max(0, data.groups.count - limit)
     more = rest > 0 ? Figure(rest) : nil
