@@ -23,6 +23,12 @@ final class LiveProgram {
     process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
     (process.standardInput, process.standardOutput) = (input, output)
     process.standardError = FileHandle.nullDevice
+    // A child inherits the signal mask. Threads of Dispatch block SIGCHLD, without which a shell waits forever.
+    var (nothing, before) = (sigset_t(), sigset_t())
+    // Invariant: the pointers are used during the calls only. The thread restores its mask directly after the start.
+    unsafe sigemptyset(&nothing)
+    unsafe pthread_sigmask(SIG_SETMASK, &nothing, &before)
+    defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
     try process.run()
   }
 
