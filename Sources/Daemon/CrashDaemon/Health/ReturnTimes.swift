@@ -49,7 +49,8 @@ struct ReturnTimes: Sendable {
   /// Adds a process that a crash ended.
   mutating func crash(_ service: Service, _ key: HealthKey, at end_ns: UInt64) -> Return? {
     change(service) { waiting in
-      if let index = waiting.arrivals.firstIndex(where: { $0 >= end_ns }) {
+      // The crashed process itself may have arrived at `end_ns`.
+      if let index = waiting.arrivals.firstIndex(where: { $0 > end_ns }) {
         let arrival = waiting.arrivals.remove(at: index)
         return Return(key: key, time_ms: (arrival - end_ns) / 1_000_000)
       }

@@ -35,8 +35,9 @@ public struct RolloutComparison: Sendable, Equatable {
 
   /// The factors between the builds' rates for which the comparison searches.
   ///
-  /// Smaller factors are left out, because they would delay the verdict about a bad build by one or two crashes.
-  public static let rises = [3.0, 5, 10]
+  /// Each further factor, such as 3 or 10, would delay the verdict about five times the crashes by up to one crash, and
+  /// would not show three times the crashes sooner. The verdict about twenty times the crashes needs four crashes.
+  public static let rises = [5.0]
   /// The e-value from which on the new build is worse, for a false alarm in at most 1 % of rollouts.
   public static let threshold = 100.0
   /// The number of hours before the rollout whose counts of the old build are compared.

@@ -44,7 +44,7 @@ struct HealthStoreTests {
       #expect(try store.health(name: "SHO", visibility: .user(1_000)).map(\.key.build) == ["aa"])
       let late = try store.health(name: "shop", since: 500_001)
       #expect(late.map(\.counts.crashes) == [1] && late.first?.returns == [20: 1])
-      let hours = try store.healthHours(of: all[0].key)
+      let hours = try store.healthHours(of: try #require(all.first { $0.key.build == "aa" }).key)
       #expect(hours.map(\.hour) == [500_000, 500_001] && hours.map(\.counts.begun) == [20, 10])
     }
   }
