@@ -60,7 +60,8 @@ struct EndToEndTests {
 
     private func control(_ arguments: [String]) throws -> String {
       try TestPostgres.run(
-        "\(binaries)/crashctl", ["--socket", environment["CRASHD_SOCKET"] ?? ""] + arguments)
+        "\(binaries)/crashctl",
+        arguments.prefix(1) + ["--socket", environment["CRASHD_SOCKET"] ?? ""] + arguments.dropFirst())
     }
 
     private func wait(_ isDone: () throws -> Bool) throws {
