@@ -264,8 +264,7 @@ if !coreOnly {
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ]
   products += [
-    // The programs of the nested package Fleet have the same settings files (docs/decisions/0147).
-    .library(name: "CrashClient", targets: ["CrashClient", "CrashProtocol", "CrashSettings", "LinuxSystem"]),
+    .library(name: "CrashClient", targets: ["CrashClient", "CrashProtocol", "LinuxSystem"]),
     .library(name: "CrashShieldLogging", targets: ["CrashShieldLogging"]),
     .library(name: "CrashShieldMetrics", targets: ["CrashShieldMetrics"]),
     .library(name: "CrashShieldLifecycle", targets: ["CrashShieldLifecycle"]),

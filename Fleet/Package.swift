@@ -50,6 +50,10 @@ let wrappers: [Target] = [
 ]
 
 let service: [Target] = [
+  // The code of CrashSettings, by a link: as a product of the shield's package, it would make servers fetch Yams.
+  .target(
+    name: "SettingsFiles",
+    dependencies: [shield("CrashReport"), shield("CrashClient"), .product(name: "Yams", package: "Yams")]),
   // The database: connections, schema and ingest, without HTTP.
   .target(name: "FleetStore", dependencies: ["CPostgres", shield("CrashReport")] + nio("NIOPosix")),
   // The requests of hosts.
@@ -63,7 +67,7 @@ let service: [Target] = [
   .executableTarget(
     name: "crash-fleet",
     dependencies: [
-      "FleetServer", "FleetStore", shield("CrashClient"), shield("CrashReport"), log, arguments,
+      "FleetServer", "FleetStore", "SettingsFiles", shield("CrashClient"), shield("CrashReport"), log, arguments,
     ]),
 ]
 
@@ -107,6 +111,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
+    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: wrappers + service + pages + tests,

@@ -2,7 +2,7 @@
 import ArgumentParser
 import CrashProtocol
 import CrashReport
-import CrashSettings
+import SettingsFiles
 import FleetStore
 import Glibc
 import LinuxSystem

@@ -1,4 +1,4 @@
-import CrashSettings
+import SettingsFiles
 import FleetServer
 import FleetStore
 

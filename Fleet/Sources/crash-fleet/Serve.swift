@@ -1,6 +1,6 @@
 import ArgumentParser
 import CrashReport
-import CrashSettings
+import SettingsFiles
 import FleetServer
 import FleetStore
 import Glibc
