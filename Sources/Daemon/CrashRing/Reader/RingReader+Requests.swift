@@ -43,7 +43,7 @@ extension RingReader {
   func trappedRequestCount() -> Int {
     guard version == .current else { return 0 }
     return (0..<used(unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0))).count { index in
-      if case .trapped = request(index) { true } else { false }
+      isTrapped(index)
     }
   }
 
@@ -72,6 +72,17 @@ extension RingReader {
     case damaged
     case running(RingContents.Request)
     case trapped(RingContents.Request)
+  }
+
+  /// Returns whether the entry has the state of a trapped request; does not read the request.
+  private func isTrapped(_ index: Int) -> Bool {
+    let offset = RingLayout.request(index)
+    // The assertions of RingLayout ensure that the entry `index` is inside the ring and aligned.
+    guard mayBeUsed(offset),
+      let entry = unsafe shared.baseAddress?.advanced(by: offset).assumingMemoryBound(to: cs_ring_request.self)
+    else { return false }
+    return unsafe cs_ring_request_state_acquire(entry) & UInt64(CS_RING_REQUEST_MASK)
+      == UInt64(CS_RING_REQUEST_TRAPPED)
   }
 
   private func request(_ index: Int) -> Entry {
