@@ -73,7 +73,8 @@ extension ReportStore {
       database,
       sql: """
         SELECT seq FROM reports INDEXED BY reports_list
-        WHERE name IN (SELECT DISTINCT name FROM group_reports WHERE group_key = :key)
+        WHERE name IN (
+            SELECT DISTINCT name FROM group_reports WHERE group_key = :key AND (:uid IS NULL OR uid = :uid))
           AND seq NOT IN (SELECT seq FROM group_reports WHERE group_key = :key AND seq IS NOT NULL)
           AND (:uid IS NULL OR uid = :uid)
         ORDER BY seq DESC LIMIT :reach
