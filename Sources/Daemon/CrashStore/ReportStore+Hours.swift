@@ -18,7 +18,8 @@ extension ReportStore {
     return try Self.translating(path) {
       try pool.read { database in
         guard let keys else { return try Self.hours(filter, key: "", visibility, in: database) }
-        return try keys.flatMap { key in
+        var seen: Set<String> = []
+        return try keys.filter { seen.insert($0).inserted }.flatMap { key in
           // An empty key would be a prefix of every key.
           guard !key.isEmpty, filter.group.map(key.hasPrefix) ?? true else { return [HourCount]() }
           var own = filter
