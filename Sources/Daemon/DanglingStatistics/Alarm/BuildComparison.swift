@@ -52,8 +52,9 @@ public struct BuildComparison: Sendable, Hashable, Codable {
     newEvents += new
     oldEvents += old
     for (index, rise) in rises.enumerated() where index < logs.count {
-      let risen = rise * newShare / (rise * newShare + 1 - newShare)
-      logs[index] += Double(new) * log(risen / newShare) + Double(old) * log((1 - risen) / (1 - newShare))
+      // The likelihood ratio of a crash is `rise / (1 + (rise - 1) * newShare)` if it comes from the new build, and
+      // `1 / (1 + (rise - 1) * newShare)` otherwise. Both are finite for each share.
+      logs[index] += Double(new) * log(rise) - (Double(new) + Double(old)) * log1p((rise - 1) * newShare)
     }
   }
 }
