@@ -63,13 +63,18 @@ struct FleetBatch {
     (reportsSince, since) = (nil, nil)
   }
 
-  /// Removes the first whole report, which the fleet refuses.
+  /// The id and the line of the first whole report; nil if there is none.
+  var firstReport: (id: String, line: [UInt8])? {
+    guard let id = ids.first, let line = lines.first else { return nil }
+    return (id, line)
+  }
+
+  /// Removes the first whole report.
   ///
-  /// Returns its id; nil if there is none.
-  mutating func removeFirst() -> String? {
-    guard !lines.isEmpty else { return nil }
+  /// Precondition: `firstReport` is not nil.
+  mutating func removeFirst() {
     bytes -= lines.removeFirst().count
-    return ids.removeFirst()
+    ids.removeFirst()
   }
 
   /// The id of the report in a line of the body; nil if the line is none.

@@ -189,21 +189,46 @@ public struct FleetRunner: Sendable {
         try acknowledge(&work)
         return false
       case .refused(let why):
-        // The fleet refuses the body as a whole. Its reports are dropped one by one, until it accepts the rest.
-        guard let id = work.batch.removeFirst() else {
+        // The fleet refuses the body as a whole, and one report may be the reason. Each report is sent alone.
+        guard work.batch.firstReport != nil else {
           around.board.change(Self.name) { $0.retries += 1 }
           beginWaiting(why)
           if around.wait(backoff.delay()) { return true }
           continue
         }
-        work.batch.events -= 1
-        refuse(id, why)
+        if sendAlone(&work.batch) { return true }
       case .later(let why, let after):
         around.board.change(Self.name) { $0.retries += 1 }
         beginWaiting(why)
         if around.wait(backoff.delay(atLeast: after)) { return true }
       }
     }
+  }
+
+  /// Sends each whole report of the batch alone, and drops those that the fleet refuses.
+  ///
+  /// If this program ends meanwhile, the reports are sent again, and the fleet recognizes them by their ids.
+  /// Returns true after a stop.
+  private mutating func sendAlone(_ batch: inout FleetBatch) -> Bool {
+    while let (id, line) = batch.firstReport {
+      switch client.send(line) {
+      case .committed(let refused, _):
+        for (_, reason) in refused {
+          refuse(id, reason)
+          batch.events -= 1
+        }
+        batch.removeFirst()
+      case .refused(let why):
+        refuse(id, why)
+        batch.events -= 1
+        batch.removeFirst()
+      case .later(let why, let after):
+        around.board.change(Self.name) { $0.retries += 1 }
+        beginWaiting(why)
+        if around.wait(backoff.delay(atLeast: after)) { return true }
+      }
+    }
+    return false
   }
 
   /// Tells crashd what the fleet has committed.

@@ -142,15 +142,17 @@ struct FleetRunnerTests {
     #expect(run.counted.last == 3)
   }
 
-  @Test("a body that the fleet never accepts loses its reports one by one, until the rest is accepted")
-  func refusedBody() throws {
-    let run = try run(2, step: .milliseconds(1)) { request, _ in
-      String(decoding: request.body, as: UTF8.self).contains(#""id":"a1""#)
+  @Test("of a body that the fleet refuses, only the report that it refuses alone is lost", arguments: ["a1", "a3"])
+  func refusedBody(bad: String) throws {
+    let run = try run(3, step: .milliseconds(1)) { request, _ in
+      String(decoding: request.body, as: UTF8.self).contains("\"id\":\"\(bad)\"")
         ? StubServer.Answer(status: 413, body: #"{"code":"body-too-large","message":"m"}"#) : Self.committed
     }
-    #expect(run.counts.refused == 1 && run.counts.delivered == 1 && run.acknowledged.last == "e.2")
-    #expect(run.log.contains { $0.hasPrefix("error: fleet: dropped report a1: ") && $0.contains("body-too-large") })
-    #expect(run.bodies.last?.contains { $0["report"]?["id"]?.string == "a2" } == true)
+    #expect(run.counts.refused == 1 && run.counts.delivered == 2 && run.acknowledged.last == "e.3")
+    #expect(run.log.contains { $0.hasPrefix("error: fleet: dropped report \(bad): ") && $0.contains("body-too-large") })
+    for id in ["a1", "a2", "a3"] where id != bad {
+      #expect(run.bodies.contains { $0.contains { $0["report"]?["id"]?.string == id } })
+    }
   }
 
   @Test("an item that the fleet refuses is counted and logged, and the others are delivered")
