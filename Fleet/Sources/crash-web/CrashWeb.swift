@@ -67,6 +67,8 @@ extension CrashWeb {
       throw StartFailure(text: "crashd cannot answer: \(error)")
     }
     let folder = URL(fileURLWithPath: directory, isDirectory: true)
+    // The pages have the crashes of all users whom the caller may see.
+    umask(0o077)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     for file in files { try Data(file.body).write(to: folder.appendingPathComponent(file.name), options: .atomic) }
     print("\(files.count) files in \(directory); open \(folder.appendingPathComponent("index.html").path)")
