@@ -1,7 +1,7 @@
 /// Suggests the correct name for a mistyped name.
-package enum Spelling {
+public enum Spelling: Sendable {
   /// Returns the name with the smallest edit distance; nil if no name is similar.
-  package static func nearest(to name: String, among names: some Sequence<String>) -> String? {
+  public static func nearest(to name: String, among names: some Sequence<String>) -> String? {
     let found = names.map { ($0, distance(name, $0)) }.min { ($0.1, $0.0) < ($1.1, $1.0) }
     guard let found, found.1 <= max(2, name.count / 3) else { return nil }
     return found.0
@@ -10,7 +10,7 @@ package enum Spelling {
   /// Returns a suggestion that can be appended to a sentence.
   ///
   /// The result is empty if no name is similar.
-  package static func meant(_ name: String, among names: some Sequence<String>) -> String {
+  public static func meant(_ name: String, among names: some Sequence<String>) -> String {
     nearest(to: name, among: names).map { "; did you mean '\($0)'?" } ?? ""
   }
 
