@@ -1,6 +1,6 @@
 // The entry point that libFuzzer calls for each input, which is the body of a batch. scripts/fuzz/readers builds this target
 // together with the parser of Fleet.
-import CrashReport
+internal import CrashReport
 
 /// Parses a body.
 ///
