@@ -72,7 +72,7 @@ READS_FRAMES static uint64_t return_address(const walk *walk) {
 
 READS_FRAMES static bool step(walk *walk) {
   const uint64_t saved = ((const uint64_t *)walk->frame)[0]; // NOLINT(performance-no-int-to-ptr): as above
-  // Swift may set bit 60 in the saved frame pointer of an async function.
+  // Swift can set bit 60 in the saved frame pointer of an async function.
   const uintptr_t next = saved & ~(UINT64_C(1) << 60);
   if (next <= walk->frame) return false;
   walk->frame = next;

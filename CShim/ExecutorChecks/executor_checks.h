@@ -61,7 +61,7 @@ void cs_executor_passed(uintptr_t identity, const cs_calls_call *call);
 bool cs_executor_is_consequence(uintptr_t identity, const cs_calls_call *call, const void *frame);
 
 // main_queue.c: returns true if the main actor's check certainly fails on this thread. If the result is false, the
-// check may still fail.
+// check can still fail.
 bool cs_executor_is_off_main_queue(uintptr_t identity);
 
 #pragma GCC visibility pop

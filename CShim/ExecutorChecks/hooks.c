@@ -1,6 +1,6 @@
 // The hooks that the Swift runtime calls for executor checks, before a failing check ends the process. A hook first
 // calls the executor's own check, or the hook that another library installed earlier. The hook then changes the
-// resulting answer only if it would end the process.
+// resulting answer only if this answer would end the process.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -67,8 +67,8 @@ int8_t cs_executor_answer(uintptr_t identity, uintptr_t implementation, cs_execu
   }
   // If this hook answers UNKNOWN, the runtime makes the check by calling swift_task_checkIsolated_hook.
   if (answer != ELSEWHERE || obstacle != CS_EXECUTOR_WORKS) return answer;
-  // If another library has installed its hook after this one, the answer stays unchanged. The later hook may treat the
-  // probe (probe.c) differently, so the result of the test may no longer apply.
+  // If another library has installed its hook after this one, the answer stays unchanged. The later hook can treat the
+  // probe (probe.c) differently, so the result of the test possibly no longer applies.
   if (!are_ours() || !cs_executor_must_hold(asker)) return answer;
   const bool is_main = swift_task_isMainExecutor(identity, implementation);
   return passes(identity, is_main, &asker->registers[CS_EXECUTOR_REGISTERS - 1]) ? ISOLATED : ELSEWHERE;

@@ -92,7 +92,7 @@ bool cs_executor_is_off_main_queue(uintptr_t identity) {
   const uint32_t number = (uint32_t)syscall(SYS_gettid);
   int32_t half = atomic_load_explicit(&owner_half, memory_order_relaxed);
   if (half == NOT_LOOKED) {
-    // Another thread may search at the same time. Both threads find the same index, so both may store it.
+    // Another thread can search at the same time. Both threads find the same index, so both can store it.
     half = find_owner_half(number);
     atomic_store_explicit(&owner_half, half, memory_order_relaxed);
   }

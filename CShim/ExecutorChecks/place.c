@@ -35,8 +35,8 @@ bool cs_executor_find_call(const void *frame, cs_calls_call *ret_call) {
 }
 
 // `preconditionIsolated` and similar functions are in the runtime. The call site of these checks is the program's call
-// of the runtime. In contrast, one compiled copy of `assumeIsolated` in the program may serve many calls. The compiler
-// may also insert a check at the start of a function that has many callers. For `assumeIsolated` and for inserted
+// of the runtime. In contrast, one compiled copy of `assumeIsolated` in the program can serve many calls. The compiler
+// can also insert a check at the start of a function that has many callers. For `assumeIsolated` and for inserted
 // checks, the number that identifies the call site therefore also depends on the return address in the caller.
 uint64_t cs_executor_place(const cs_calls_call *call) {
   if (call->distance > DIRECT) return call->pc;
@@ -55,12 +55,12 @@ static bool is_of_one_function(uint64_t first, uint64_t second) {
 }
 // NOLINTEND(performance-no-int-to-ptr)
 
-// The body of `assumeIsolated` checks the executor at its start, and may call functions that check the same executor.
+// The body of `assumeIsolated` checks the executor at its start, and can call functions that check the same executor.
 // If these later checks fail as well, they are consequences of the first one.
 bool cs_executor_is_consequence(uintptr_t identity, const cs_calls_call *call, const void *frame) {
   if (last.identity != identity || function_of == NULL || call->frame == last.call.frame) return false;
   const uint64_t now = cs_calls_still(frame, &last.call);
-  // The address of the earlier check's frame may now belong to the frame of another function. The comparison of the two
+  // The address of the earlier check's frame can now belong to the frame of another function. The comparison of the two
   // functions detects this reuse.
   return now != 0 && is_of_one_function(now, last.call.pc);
 }

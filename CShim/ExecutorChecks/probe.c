@@ -14,7 +14,7 @@
 // conformance that is isolated to the main actor call without the flag.
 #define MUST_HOLD UINT64_C(8)
 
-// The address of this constant identifies the probe. Its value is not zero, because the linker may merge constants of
+// The address of this constant identifies the probe. Its value is not zero, because the linker can merge constants of
 // value zero.
 const uint64_t cs_executor_probe = UINT64_C(0x43534953504f5245);
 

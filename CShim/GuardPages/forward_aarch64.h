@@ -9,9 +9,9 @@
   "ldr x" number ", [x" number ", :lo12:" name "]\n"
 
 // Jumps to the next allocator. malloc loads cs_pages_limit before this macro loads the address of the next allocator,
-// and nothing orders the two loads. A thread may thus see the limit that setup stores once the next allocator is known,
-// and still read null as the address. Such a thread takes the slow path, which orders the loads. The register x16 may
-// jump to a landing pad for calls (`bti c`).
+// and nothing orders the two loads. A thread can thus see the limit that setup stores once the next allocator is known,
+// and still read null as the address. Such a thread takes the slow path, which orders the loads. With branch target
+// identification, a jump through the register x16 is allowed to reach a landing pad for calls (`bti c`).
 #define JUMP(slow, next)                                                                                               \
   LOAD("16", next)                                                                                                     \
   "cbz x16, 1f\n"                                                                                                      \

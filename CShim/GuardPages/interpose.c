@@ -52,8 +52,8 @@ __attribute__((used)) size_t cs_pages_usable_size(void *memory);
 #include "forward_aarch64.h"
 #include "forward_x86_64.h"
 
-// glibc's own functions. While dlsym searches for the next allocator, these functions serve the allocations that the
-// loader may make.
+// glibc's own functions. While dlsym searches for the next allocator, the functions below serve the allocations that
+// the loader makes.
 extern void *__libc_malloc(size_t) __attribute__((weak));
 extern void __libc_free(void *) __attribute__((weak));
 extern void *__libc_realloc(void *, size_t) __attribute__((weak));

@@ -80,7 +80,7 @@ static void retire(uint32_t index) {
   __atomic_store_n(&slot->state, is_closed ? CS_PAGE_FREED : CS_PAGE_IDLE, __ATOMIC_RELEASE);
 }
 
-// Precondition: the caller holds the lock. Other threads may use the pool at the same time. The loop puts usable slots
+// Precondition: the caller holds the lock. Other threads can use the pool at the same time. The loop puts usable slots
 // back into the pool. It ends nevertheless, because it runs at most once for each slot.
 static void shrink_pool(void) {
   for (uint32_t count = 0; count < CS_PAGES_SLOT_LIMIT; count++) {
@@ -146,7 +146,7 @@ static bool start(void) {
   if (cs_page_slots != NULL) return true;
   if (!has_fork_handler) has_fork_handler = pthread_atfork(NULL, NULL, child_after_fork) == 0;
   if (!has_fork_handler) return false;
-  // A test may have set a larger size. The slots work with each multiple of the kernel's page size.
+  // A test can have set a larger size. The slots work with each multiple of the kernel's page size.
   if (cs_page_bytes == 0) cs_page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
   const size_t slots_bytes = (CS_PAGES_SLOT_LIMIT + 1) * sizeof(cs_page_slot);
   cs_page_slot *const slots = map(slots_bytes, PROT_READ | PROT_WRITE);
@@ -160,7 +160,7 @@ static bool start(void) {
   madvise(pages, CS_PAGES_MAP_BYTES, MADV_DONTDUMP);
   uint64_t frames[CS_PAGES_FRAMES];
   // Unwinds once, because the first unwind makes the loader resolve the functions that unwinding calls. The loader must
-  // not resolve them during a malloc, because it may allocate memory itself.
+  // not resolve them during a malloc, because the loader can allocate memory itself.
   cs_shim_stack_here(0, frames, CS_PAGES_FRAMES);
   cs_page_slots = slots;
   // Stores cs_pages_start before cs_pages_map_bytes. As long as cs_pages_map_bytes is 0, free treats no address as part

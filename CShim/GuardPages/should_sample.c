@@ -7,7 +7,7 @@
 
 #include "Signal/pages.h"
 
-// The sampling state of this thread. The variables need the initial-exec model, because __tls_get_addr may allocate
+// The sampling state of this thread. The variables need the initial-exec model, because __tls_get_addr can allocate
 // memory.
 static __thread uint32_t countdown __attribute__((tls_model("initial-exec")));
 static __thread uint32_t epoch __attribute__((tls_model("initial-exec"))); // 0: this thread has not started a countdown

@@ -52,7 +52,7 @@ static bool program_has_shield(void) {
   return is_found;
 }
 
-// Returns whether a Swift library in the executable may install the handlers of Swift's backtracer after this
+// Returns whether a Swift library in the executable can install the handlers of Swift's backtracer after this
 // constructor has run. If the executable is stripped, this code cannot determine whether it contains Swift. In this
 // case, the result is true if the backtracer's environment variables enable it.
 static bool swift_may_come_later(void) {

@@ -18,7 +18,7 @@
 #define SECTION_LIMIT_BYTES ((uint64_t)1 << 30)
 
 // A private copy of a part of the file. The file is not mapped, because reading a mapped file of a network file system
-// may end the process with SIGBUS.
+// can end the process with SIGBUS.
 typedef struct copied_bytes {
   void *start; // NULL: the bytes are not in the file
   uint64_t size;

@@ -90,7 +90,7 @@ uint32_t cs_callees_add(const uint64_t *frames, uint32_t count, bool is_first_ex
   for (uint32_t index = 0; index < count && written < limit; index++) {
     function callee, inner = {0};
     const bool is_exact = is_first_exact && index == 1;
-    // A function of a library is added only if there is enough space for all remaining frames, because these frames may
+    // A function of a library is added only if there is enough space for all remaining frames, because these frames can
     // belong to the program.
     if (index != 0 && callee_before(frames[index], &callee) &&
         (callee.is_in_executable || written + (count - index) < limit) &&

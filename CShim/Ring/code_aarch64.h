@@ -72,7 +72,7 @@ static inline bool cs_code_is_store(uint32_t code) SIGNAL_SAFE {
   return operation == 0 && !is_authenticated;
 }
 
-// Returns whether the instruction may access memory in a way that this file does not decode. This applies to system
+// Returns whether the instruction can access memory in a way that this file does not decode. This applies to system
 // instructions such as `dc zva`, to instructions of SVE and SME, and to instructions that copy or set memory
 // (FEAT_MOPS).
 static inline bool cs_code_is_opaque(uint32_t code) SIGNAL_SAFE {

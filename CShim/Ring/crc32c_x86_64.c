@@ -5,7 +5,7 @@
 #include "crc32c.h"
 
 // Executes the instruction cpuid itself. __builtin_cpu_supports() reads a table that a constructor fills, and this
-// function may run before that constructor.
+// function can run before that constructor.
 bool cs_crc32c_hardware_is_present(void) SIGNAL_SAFE {
   unsigned eax = 1, ebx = 0, ecx = 0, edx = 0;
   __cpuid(1, eax, ebx, ecx, edx);

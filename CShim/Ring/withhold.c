@@ -34,7 +34,7 @@ void cs_ring_slot_withhold(cs_ring_slot *slot) {
   // A slot is damaged if its length is invalid or its CRC does not match. A damaged slot gets a CRC that does not
   // match, so that readers still detect the damage.
   const bool is_whole = record->stack_bytes <= sizeof slot->stack && slot->crc == checksum(slot);
-  // Clears the whole arrays, because the unused part of a reused slot may contain data of an earlier crash.
+  // Clears the whole arrays, because the unused part of a reused slot can contain data of an earlier crash.
   memset(slot->stack, 0, sizeof slot->stack);
   memset(record->memory, 0, sizeof record->memory);
   if (is_bad_fetch(record)) {

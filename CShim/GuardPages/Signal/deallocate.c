@@ -17,13 +17,13 @@
 #define WAIT_SLEEP_NS 20000
 
 // Ends the process with a fault at an inaccessible address. If the program installed a handler for SIGSEGV before the
-// shield started, that handler may let the process continue.
+// shield started, that handler can let the process continue.
 static void crash(uint64_t address) SIGNAL_SAFE {
   (void)cs_raw_byte(address);
 }
 
 // Returns an address in the trap page, at which an invalid free ends the process. The address differs from slot to
-// slot. The incident also contains the address, which relates the incident to the crash.
+// slot. The incident also contains the address, so that a reader can match the incident with the crash.
 static uint64_t trap_of(uint32_t index) SIGNAL_SAFE {
   return cs_pages_start + index % CS_PAGES_BYTES;
 }
@@ -114,7 +114,7 @@ bool cs_page_deallocate(uint64_t object, uint64_t caller) SIGNAL_SAFE {
     }
     if (state != CS_PAGE_LIVE || slot->object != object) break;
     if (!cs_page_swap(&slot->state, CS_PAGE_LIVE, CS_PAGE_BUSY)) continue;
-    // The thread now owns the slot. It compares the address again, because another thread may have freed and reused the
+    // The thread now owns the slot. It compares the address again, because another thread can have freed and reused the
     // slot before this thread took ownership. An object with another size starts at another address, because objects
     // are at the end of their page.
     if (slot->object == object) {

@@ -18,8 +18,8 @@
 cs_ring_incident cs_page_incidents[CS_PAGES_INCIDENT_LIMIT];
 uint64_t cs_page_incidents_lost;
 
-// Reads the first word of an object, whose memory may become inaccessible at any time; 0 if the kernel does not copy
-// it.
+// Reads the first word of an object, whose memory can become inaccessible at any time; returns 0 if the kernel cannot
+// copy the word.
 static uint64_t first_word(uint64_t object) SIGNAL_SAFE {
   uint64_t word = 0;
   return cs_copy_by_kernel(&word, object, sizeof word) ? word : 0;
@@ -81,7 +81,7 @@ static bool is_same(const cs_ring_incident *left, const cs_ring_incident *right)
 }
 
 // Stores the incident in the table from which the process itself reads incidents. If two threads record equal incidents
-// at the same time, the table may contain two entries for them.
+// at the same time, the table can contain two entries for them.
 static void keep(const cs_ring_incident *incident) SIGNAL_SAFE {
   const uint64_t now_ns = cs_clock_ns(CLOCK_REALTIME);
   for (uint32_t index = 0; index < CS_PAGES_INCIDENT_LIMIT; index++) {

@@ -1,5 +1,5 @@
-// The declarations that the files of the guard slots share. All functions in Signal/ may run in a signal handler,
-// because a signal handler may call malloc and free. They take no lock, allocate no memory, and wait for another thread
+// The declarations that the files of the guard slots share. All functions in Signal/ can run in a signal handler,
+// because a signal handler can call malloc and free. They take no lock, allocate no memory, and wait for another thread
 // only for a limited time.
 //
 //   trap page | guard | slot 0 | guard | slot 1 | guard | … | slot n-1 | guard
@@ -73,7 +73,7 @@ typedef struct cs_page_class {
 #pragma GCC visibility push(hidden)
 
 // The values that malloc and free compare first (forward_x86_64.h and forward_aarch64.h). Only sizes below
-// cs_pages_limit may be sampled. Only the cs_pages_map_bytes bytes from cs_pages_start belong to the slots. Until the
+// cs_pages_limit can be sampled. Only the cs_pages_map_bytes bytes from cs_pages_start belong to the slots. Until the
 // allocator that malloc forwards to is known, both ranges include all values, and every call takes the slow path.
 extern uint64_t cs_pages_limit;     // atomic
 extern uint64_t cs_pages_start;     // atomic
@@ -92,9 +92,9 @@ extern cs_pages_counts cs_page_counts;  // atomic words
 
 #define CS_PAGES_COUNT(field) __atomic_fetch_add(&cs_page_counts.field, 1, __ATOMIC_RELAXED)
 
-// acquire: a thread that reads the size also reads the start, which was stored before the size. With an old start,
-// which is 0, low addresses of the program would count as slots. A thread that reads an old size cannot have the
-// address of a slot. To get such an address from another thread, it needs a memory ordering in the program, which also
+// acquire: a thread that reads cs_pages_map_bytes also reads cs_pages_start, which was stored earlier. With the old
+// start, 0, low addresses of the program would count as slots. A thread that reads the old cs_pages_map_bytes cannot
+// have the address of a slot. Only another thread could have given it such an address, by a synchronization that also
 // orders this load.
 static inline bool cs_page_is_ours(uint64_t address) SIGNAL_SAFE {
   const uint64_t bytes = __atomic_load_n(&cs_pages_map_bytes, __ATOMIC_ACQUIRE);

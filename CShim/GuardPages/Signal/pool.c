@@ -1,7 +1,7 @@
 // The queue of free slots, implemented as Vyukov's bounded queue. Each queue entry has a number (`turn`), which shows
 // whether the entry is to be filled or emptied next. A thread that stops in the middle of an operation does not block
-// other threads. If its entry is the next one, the other threads find no slot, and their allocations go to the next
-// allocator.
+// other threads. If the stopped thread's entry is the next one, the other threads find no slot, and their allocations
+// go to the next allocator.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

@@ -25,7 +25,7 @@ typedef enum cs_pages_error : uint32_t {
   CS_PAGES_NO_MEMORY = 4,
 } __attribute__((enum_extensibility(open))) cs_pages_error;
 
-// Returns the reason why this process samples no allocations, or an empty string if it samples them. The result may
+// Returns the reason why this process samples no allocations, or an empty string if it samples them. The result can
 // change from call to call.
 const char *cs_pages_unavailable(void);
 

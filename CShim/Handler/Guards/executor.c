@@ -1,5 +1,5 @@
 // Queries the Swift runtime for the current executor and the current task. The functions are weak, because a program
-// may have another version of the runtime, or none.
+// can have another version of the runtime, or none.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

@@ -66,8 +66,8 @@ uint32_t cs_guard_set_operator_modes(const uint8_t *new_modes, const uint8_t *ne
 
 void cs_guard_sweep(uint32_t round) {
   static const uint8_t nothing[CS_GUARD_KINDS] = {0};
-  // A round is a set of controls that crashd sends together. The round 0 means that crashd sets no overrides. It
-  // therefore removes all overrides, including those that an earlier crashd sent in a round 0.
+  // A round is a set of controls that crashd sends together. In round 0, crashd sends no overrides. A sweep of round 0
+  // therefore removes all overrides, even if `operator_round` is also 0.
   if (round == 0 || atomic_load_explicit(&operator_round, memory_order_relaxed) != round)
     (void)cs_guard_set_operator_modes(nothing, nothing, round);
 }

@@ -25,7 +25,7 @@ static uint64_t mix(uint64_t hash, uint64_t word) {
   return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-// The key contains the characters of the file name, not its address. Inlined guards of one file may be in several
+// The key contains the characters of the file name, not its address. Inlined guards of one file can be in several
 // modules, and each module has its own copy of the name.
 static uint64_t key_of(const cs_guard_site *site) {
   uint64_t hash = mix(UINT64_C(0x243F6A8885A308D3), (uint64_t)site->kind << 32 | site->line);
@@ -85,8 +85,8 @@ cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count) 
     if (found == key) {
       const uint64_t count = atomic_fetch_add(&record->count, 1) + 1;
       atomic_fetch_add(&record->unpublished, 1);
-      // Only the thread that describes the entry may get the number 1. If the describing thread has not added its
-      // occurrence yet, the count of this thread may be 1, and is replaced by 2.
+      // Only the thread that describes the entry is allowed to get the number 1. If the describing thread has not added
+      // its occurrence yet, this thread's own count can be 1. In this case, this thread returns 2.
       *ret_count = count > 1 ? count : 2;
       return record;
     }
@@ -97,7 +97,7 @@ cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count) 
 }
 
 // Writes "Module/File.swift: " and the reason, cut to the ring's limit. The incident's `word` contains the source line.
-// If the call site has no file, writes only the reason. The incident's first frame of the program is then the call
+// If the call site has no file, writes only the reason. The first frame of the program in the incident is then the call
 // site.
 static void fill_subject(cs_ring_incident *incident, const cs_guard_copy *copy) {
   // The file name gets at most half of the space, which leaves the other half for the reason.

@@ -1,4 +1,5 @@
-// The steps of cs_shim_start(). The steps may allocate memory and may fail. `undo` in start.c reverses them.
+// The steps of cs_shim_start(). The steps are allowed to allocate memory, and can fail. `undo` in start.c reverses
+// them.
 #ifndef CS_SETUP_H
 #define CS_SETUP_H
 
@@ -34,10 +35,10 @@ bool cs_environment_is_disabled(void);
 bool cs_environment_gives_stacks(void);
 // Returns how long a crash waits until the other threads answer the sweep, from CRASHSHIELD_SWEEP_MS. 0: no sweep.
 uint32_t cs_environment_sweep_ms(void);
-// Returns how long the handler may run, from CRASHSHIELD_DEADLINE_MS. 0: no limit.
+// Returns how long the handler is allowed to run, from CRASHSHIELD_DEADLINE_MS. 0: no limit.
 uint32_t cs_environment_deadline_ms(void);
 
-// Returns whether crashd may change settings in this process: CRASHSHIELD_CONTROL.
+// Returns whether crashd is allowed to change settings in this process: CRASHSHIELD_CONTROL.
 bool cs_environment_allows_control(const cs_shim_configuration *configuration);
 
 // Returns whether the spool also keeps a crash that crashd has received: CRASHSHIELD_COPY.

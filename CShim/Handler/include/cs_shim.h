@@ -68,7 +68,7 @@ typedef struct cs_shim_control {
 // the result to send to crashd. Stores in `ret_count` how many classes or guard kinds the message changed.
 typedef cs_control_result (*cs_shim_control_function)(const cs_shim_control *control, uint32_t *ret_count);
 
-// Whether crashd may change settings in the process.
+// Whether crashd is allowed to change settings in the process.
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_remote : uint32_t {
   CS_SHIM_REMOTE_DEFAULT = 0, // CRASHSHIELD_CONTROL=0 forbids changes; otherwise, they are allowed
   CS_SHIM_REMOTE_ALLOWED = 1,
@@ -100,7 +100,7 @@ typedef struct cs_shim_failure {
 cs_shim_error cs_shim_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure);
 
 // In a forked child: starts the shield with the parent's configuration and annotations, but without the parent's status
-// callback. The function does not call the loader, because another thread of the parent may have held the loader's lock
+// callback. The function does not call the loader, because another thread of the parent can have held the loader's lock
 // at the fork.
 cs_shim_error cs_shim_start_in_forked_child(cs_shim_failure *ret_failure);
 
@@ -179,7 +179,7 @@ typedef bool cs_shim_fault_function(int signal, const void *information, void *c
 // Sets the hook for faults, which stays set in forked children. Only one hook is set at a time. NULL removes the hook.
 void cs_shim_set_fault_function(cs_shim_fault_function *function);
 
-// A hook that reads the record of a crash before the handler commits the record. The hook may add incidents.
+// A hook that reads the record of a crash before the handler commits the record. The hook can add incidents.
 typedef void cs_shim_record_function(const cs_ring_record *record) SIGNAL_SAFE;
 
 // Sets the hook that is called for each crash record. Only one hook is set at a time. NULL removes the hook.
@@ -205,7 +205,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_shim_contained_end : u
   CS_SHIM_CONTAINED_NO_THREAD = 3,
 } cs_shim_contained_end;
 
-// The default budget: the maximum number of threads that contained traps may stop forever.
+// The default budget: the maximum number of threads that contained traps are allowed to stop forever.
 #define CS_SHIM_CONTAINED_BUDGET 16
 
 // Runs the routine as contained work on a new thread, and waits until the work ends. A Swift trap ends the work and not
@@ -231,15 +231,15 @@ uint32_t cs_shim_contained_parked(void);
 void *cs_shim_contained_keep(void);
 void cs_shim_contained_release(void *kept);
 
-// Suspends the containment of the work while the work holds a lock for which other threads may wait. In this time, a
+// Suspends the containment of the work while the work holds a lock for which other threads can wait. In this time, a
 // trap ends the process. `kept` is a result of cs_shim_contained_keep(), or NULL for the work of the calling thread.
 // Returns the argument for cs_shim_contained_let_go(), or NULL if there is no contained work. Different threads may
 // call the two functions.
 void *cs_shim_contained_hold(void *kept);
 void cs_shim_contained_let_go(void *hold);
 
-// What the process does at a Swift trap in a contained request. docs/decisions/0137-drain-and-contain.md explains the
-// modes. The numbers are those of cs_ring_containment.
+// The reaction of the process to a Swift trap in a contained request. docs/decisions/0137-drain-and-contain.md explains
+// the modes. The numbers are those of cs_ring_containment.
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_containment_mode : uint32_t {
   CS_SHIM_CONTAINMENT_OFF = 0,
   CS_SHIM_CONTAINMENT_DRAIN = 1,

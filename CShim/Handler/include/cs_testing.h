@@ -11,7 +11,7 @@
 // middle of a capture. Returns false before the start of the shield.
 bool cs_testing_claim_and_abandon(void);
 
-// The points in the handler at which a fault may be injected, in the order in which a thread reaches them. A test may
+// The points in the handler at which a fault can be injected, in the order in which a thread reaches them. A test can
 // combine several points.
 typedef enum __attribute__((enum_extensibility(open))) cs_injection_point : uint32_t {
   CS_INJECT_REGISTERS = 1,   // only the registers are recorded

@@ -97,7 +97,7 @@ void cs_publish_class(cs_class *class) {
   if (counts == &class->own && sink != NULL) {
     class->own.instance_bytes = class->metadata->instance_size;
     class->own.name_bytes = copy_name(class->metadata, class->own.name);
-    // Another thread may increment the old counters while this code copies them to the ring. The copy may then miss the
+    // Another thread can increment the old counters while this code copies them to the ring. The copy can then miss the
     // increments of that thread.
     cs_ring_class *const shown = sink(&class->own);
     if (shown != NULL) atomic_store(&class->counts, counts = shown);

@@ -1,6 +1,6 @@
 // Reads the processor's counter as the clock, because this takes only one instruction. All processors of the machine
 // have the same counter. The kernel reads the same counter for CLOCK_MONOTONIC. The counter's frequency is fixed: 24
-// MHz to 1 GHz. Two releases may therefore have the same ticks. The number in the slot's label distinguishes these
+// MHz to 1 GHz. Two releases can therefore have the same ticks. The number in the slot's label distinguishes these
 // releases.
 #ifndef CS_CLOCK_AARCH64_H
 #define CS_CLOCK_AARCH64_H

@@ -52,7 +52,7 @@ cs_keep_function *cs_keep_of(const cs_class *class, cs_mode policy) {
 // own reference.
 static bool has_ended(cs_class *class, cs_object *object) {
   if (cs_counts_unowned(__atomic_load_n(cs_object_counts(object), __ATOMIC_ACQUIRE)) == CS_CLAIM) return true;
-  // In this case, the deinit either continues on an actor, or has stored a new reference to the object.
+  // If the deinit has not finished, it either continues on an actor, or has stored a new reference to the object.
   CS_COUNT(class, skipped_isolated);
   return false;
 }
@@ -66,7 +66,7 @@ static void put(cs_class *class, cs_object *object, cs_mode policy, const void *
   cs_queue_put_slowly(class, object, policy, frame);
 }
 
-// Finds the release record of an object (its slot's data about the last release). The object may also be the previous
+// Finds the release record of an object (its slot's data about the last release). The object can also be the previous
 // object of a slot, whose memory another thread is about to free. If the object has no slot yet, a freed-object record
 // (the record of a slot's previous object) with the same address belongs to an earlier object. In this case, the
 // object's metadata is not yet the zombie (the metadata copy of objects in quarantine), so the record is not used.
@@ -95,7 +95,7 @@ __attribute__((cold, noinline)) static void destroy_slowly(cs_class *class, cs_o
     }
     const bool is_listed = atomic_load_explicit(&class->is_listed, memory_order_relaxed) == 1;
     const bool is_last = (counts & CS_COUNTS_DEINITING) != 0;
-    // An object with further unowned references is not put into the quarantine, because another thread may use one of
+    // An object with further unowned references is not put into the quarantine, because another thread can use one of
     // these references until the deinit ends. An object on the stack has the same reference counts as an object with a
     // further unowned reference.
     if (!is_listed || !is_last || cs_counts_unowned(counts) != 1) {
@@ -162,8 +162,8 @@ static const void *async_code(uint64_t word) {
 const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_async, const void *frame,
                                uint64_t context) {
   const cs_metadata *const metadata = __atomic_load_n(&object->metadata, __ATOMIC_ACQUIRE);
-  // The object may have left the quarantine after the call began. Another object may then be at this address. That
-  // object may not have the called method.
+  // The object can have left the quarantine after the call began. Another object can then be at this address. That
+  // object possibly does not have the called method.
   if (!cs_is_zombie(metadata)) return NULL;
   cs_class *const class = cs_class_of_zombie(metadata);
   const uint64_t original = cs_metadata_words(class->metadata)[word];

@@ -30,7 +30,7 @@ static bool audit(cs_class *class, cs_slot *slot, cs_object *object, bool is_wri
   uint64_t *const counts = cs_object_counts(object);
   const uint64_t drift = cs_counts_strong(__atomic_load_n(counts, __ATOMIC_ACQUIRE));
   if (drift != 0) {
-    // The thread that has retained the object may be about to call it and to release it. The object therefore stays for
+    // The thread that has retained the object can be about to call it and to release it. The object therefore stays for
     // a second round.
     if (!is_last && (slot->label & CS_LABEL_STAYED) == 0) {
       slot->label |= CS_LABEL_STAYED;

@@ -10,7 +10,7 @@
 #pragma GCC visibility push(hidden)
 
 // Checks the object for writes and retains, writes its freed-object record, and frees its memory. Precondition: the
-// object's deinit has run (policies zero and diagnose). Returns false if the object was retained and may therefore
+// object's deinit has run (policies zero and diagnose). Returns false if the object was retained and can therefore
 // still be in use. The object then stays in quarantine until its slot is evicted the next time (a second round). If
 // `is_last` is true, there is no second round, and the object is evicted in any case.
 bool cs_evict(cs_class *class, cs_slot *slot, cs_object *object, bool is_last) __attribute__((cold));

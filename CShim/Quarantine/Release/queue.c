@@ -100,7 +100,7 @@ static bool put_into(cs_class *class, place place, cs_object *object, cs_mode po
     CS_COUNT(class, skipped_busy);
     return false;
   }
-  // The budget may have no space for the new object, for example because the budget was reduced. In this case, the old
+  // The budget can have no space for the new object, for example because the budget was reduced. In this case, the old
   // object leaves the slot, and the new object gets no slot.
   if (!fits) {
     cs_slot_leave(slot, CS_SLOT_EMPTY);
@@ -141,7 +141,7 @@ void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_mode policy, con
 
 void cs_queue_take_back(cs_class *class, cs_object *old) {
   if (old != NULL) {
-    // The metadata is restored first, because freeing the object may read its class, for example if the object is on a
+    // The metadata is restored first, because freeing the object can read its class, for example if the object is on a
     // guard page.
     __atomic_store_n(&old->metadata, class->metadata, __ATOMIC_RELEASE);
     cs_object_free(class, old);
@@ -172,7 +172,7 @@ static bool clear(cs_class *class, cs_slot *slot) {
 void cs_queue_empty(cs_class *class) {
   const cs_slot *const end = cs_slots_end(class);
   for (cs_slot *slot = cs_slots_begin(class); slot < end; slot++) {
-    // The slot is not locked while this thread waits for the reaper, because a deinit that the reaper runs may need the
+    // The slot is not locked while this thread waits for the reaper, because a deinit that the reaper runs can need the
     // slot.
     while (!clear(class, slot)) {
       if (!cs_reaper_wait()) break;
@@ -182,7 +182,7 @@ void cs_queue_empty(cs_class *class) {
 }
 
 void cs_queue_sweep(cs_class *class) {
-  // If a signal handler interrupted a last release and forked, a slot of the child may stay locked forever, and clear()
+  // If a signal handler interrupted a last release and forked, a slot of the child can stay locked forever, and clear()
   // would never return.
   if (cs_quarantine_is_forked()) return;
   const cs_slot *const end = cs_slots_end(class);

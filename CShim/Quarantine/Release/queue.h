@@ -56,7 +56,7 @@ static inline bool cs_slot_has_object(const cs_object *object) {
 
 // Returns whether the slot's object has the same policy as the new object and a chunk of the same size. Precondition:
 // the heap is glibc's. If all objects of the class have one size, this code treats their chunks as equally large. A
-// chunk may include a remainder that was too small for another chunk. The charge to the budget ignores this remainder.
+// chunk can include a remainder that was too small for another chunk. The charge to the budget ignores this remainder.
 static inline __attribute__((always_inline)) bool cs_slot_is_like(const cs_class *class, const cs_slot *slot,
                                                                   const cs_object *object, cs_mode policy) {
   uint16_t mark;
@@ -102,11 +102,11 @@ static inline void cs_slot_fill_in(cs_class *class, cs_slot *slot, cs_object *ob
 // Publishes the object in its slot. Returns false if the class was unlisted, so that the object must be evicted again.
 static inline bool cs_queue_publish(cs_class *class, cs_slot *slot, cs_object *object, bool has_replaced) {
   // Makes the object a zombie (lets it point to the metadata copy of its class) before the slot is unlocked. As soon as
-  // the slot is unlocked, another thread may evict the object and free it.
+  // the slot is unlocked, another thread can evict the object and free it.
   __atomic_store_n(&object->metadata, class->zombie, __ATOMIC_RELEASE);
   cs_slot_leave(slot, object);
   cs_ring_class *const counts = atomic_load_explicit(&class->counts, memory_order_relaxed);
-  // The increment is also a fence, which pairs with the fence in cs_quarantine_unlist. cs_quarantine_unlist may already
+  // The increment is also a fence, which pairs with the fence in cs_quarantine_unlist. cs_quarantine_unlist can already
   // have visited this slot before the store.
   cs_count_and_fence(&counts->admitted);
   if (has_replaced) __atomic_fetch_add(&counts->evicted, 1, __ATOMIC_RELAXED);

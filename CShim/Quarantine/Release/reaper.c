@@ -1,6 +1,6 @@
-// The reaper is a thread that runs deferred deinits. A thread of the program cannot run a deferred deinit. The thread
-// may hold a lock that the deinit takes, and its stack may be nearly full. The reaper holds no lock of the program and
-// has its own stack.
+// The reaper is a thread that runs deferred deinits. A thread of the program cannot run a deferred deinit. The
+// program's thread can hold a lock that the deinit takes, and its stack can be nearly full. The reaper holds no lock of
+// the program and has its own stack.
 //
 // The reaper reads its queue of objects periodically. A release does not wake it. If a release woke the reaper, the
 // scheduler might suspend the releasing thread to run the reaper. If the suspended thread holds a lock of the program,
@@ -77,7 +77,7 @@ static void fill_in(waiting *place, const cs_slot *slot, cs_object *object) {
   place->thread = slot->thread;
   place->stack = slot->stack;
   place->checksum = slot->checksum;
-  // The accesses are atomic, because cs_reaper_find may read an entry while the entry changes.
+  // The accesses are atomic, because cs_reaper_find can read an entry while the entry changes.
   atomic_store_explicit(&place->object, object, memory_order_relaxed);
 }
 
@@ -156,7 +156,7 @@ void *cs_reaper_run(void *context) {
     while (may_reap() && (last = reap_one()) == REAPED)
       reaped++;
     if (atomic_load(&waiters) != 0) wake(&has_done);
-    // If the last object stays in the queue, a thread has retained this object, and may release it during the pause.
+    // If the last object stays in the queue, a thread has retained this object, and can release it during the pause.
     pause_ns = last == STAYS ? PAUSE_MOST_NS : pause_after(pause_ns, reaped);
     quiet_ns = reaped != 0 || last == STAYS ? 0 : quiet_ns + pause_ns;
     if (quiet_ns < REST_NS) {

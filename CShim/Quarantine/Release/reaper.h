@@ -9,7 +9,7 @@
 
 bool cs_reaper_start(void);
 
-// Objects that wait for the reaper may use this fraction of the budget (1/8), in addition to the objects in slots. The
+// Objects that wait for the reaper can use this fraction of the budget (1/8), in addition to the objects in slots. The
 // second constant (1/10) applies if the budget is below the default.
 #define CS_WAITING_SHARE       8
 #define CS_WAITING_SHARE_SMALL 10

@@ -23,7 +23,7 @@ static void forget(void) {
 }
 
 static bool start_thread(void) {
-  // The thread does not block the fault signals, because a deinit may fault. It does not block SIGPROF, because the
+  // The thread does not block the fault signals, because a deinit can fault. It does not block SIGPROF, because the
   // crash handler samples the stacks of threads with it. The thread blocks all other signals. They then reach the
   // program's threads, for example a thread that waits for them with sigwait().
   static const int wanted[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};

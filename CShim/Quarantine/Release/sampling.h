@@ -1,7 +1,7 @@
 // Geometric sampling: on average, 1 of 20 objects is sampled and goes to the explorer (turn.h). As with the SampleRate
 // of GWP-ASan, the selection does not depend on the program's allocation pattern. One random number determines the
 // distance (the number of objects) to the next sampled object. This method costs less than generating a random number
-// for each object. A distance may be replaced by a new random distance at any time, because the rest of a distance has
+// for each object. A distance can be replaced by a new random distance at any time, because the rest of a distance has
 // the same distribution as a new distance.
 #ifndef CS_QUARANTINE_SAMPLING_H
 #define CS_QUARANTINE_SAMPLING_H

@@ -44,16 +44,16 @@ static void set_full(cs_class *class, uint32_t places) {
   // so the first release samples a new bound. The value differs for each number of slots, so a thread that has read an
   // outdated bound cannot exchange it.
   atomic_store(&class->bound, places);
-  // Checks the limit, the listing and the budget again after the two stores. Another thread may have changed one of
+  // Checks the limit, the listing and the budget again after the two stores. Another thread can have changed one of
   // these values and called cs_class_close before the stores.
   if (atomic_load(&class->limit) < places || atomic_load(&class->is_listed) != 1 || atomic_load(&cs_budget_left) < 0)
     cs_class_close(class);
 }
 
 // A turn is the address of the slot that an object gets next. This function sets the class's turn back to `instead` if
-// no other thread has taken the next turn. It must be set back, because the slow path takes a turn of its own.
-// Otherwise, every second slot would be skipped while the fast path is disabled. If another thread has taken the next
-// turn, one slot is skipped.
+// no other thread has taken the next turn. The class's turn must be set back, because the slow path takes a turn of its
+// own. Otherwise, every second slot would be skipped while the fast path is disabled. If another thread has taken the
+// next turn, one slot is skipped.
 static void give_back_turn(cs_class *class, uintptr_t turn, uintptr_t instead) {
   uintptr_t next = turn + sizeof(cs_slot);
   atomic_compare_exchange_strong(&class->turn, &next, instead);
@@ -71,7 +71,7 @@ static bool stays_full(const cs_class *class, uint32_t full) {
 }
 
 // Returns the slot of the explorer that the random number `number` selects. If the explorer does not have all its slots
-// yet, may add a slot.
+// yet, can add a slot.
 static inline cs_slot *explore(cs_class *class, uint32_t number) {
   const uint32_t most = atomic_load_explicit(&class->explorer_most, memory_order_relaxed);
   if (CS_USUALLY(atomic_load_explicit(&class->explorer_used, memory_order_relaxed) == most && most != 0))
@@ -80,14 +80,14 @@ static inline cs_slot *explore(cs_class *class, uint32_t number) {
 }
 
 // Samples the distance to the next object that goes to the explorer, and stores the turn of that object in the class's
-// `bound`. `next` is the first turn that may be sampled. `bound` is the value that the caller has read. If another
+// `bound`. `next` is the first turn that can be sampled. `bound` is the value that the caller has read. If another
 // thread has changed the bound since then, the bound stays as it is.
 static inline void sample_bound(cs_class *class, uintptr_t bound, uintptr_t next, uintptr_t end, uint32_t number) {
   const uintptr_t sampled = next + (cs_sample_distance(number) - 1) * sizeof(cs_slot);
   atomic_compare_exchange_strong(&class->bound, &bound, sampled < end ? sampled : end);
 }
 
-// Handles a turn that is not equal to the sampled bound. It may be the first turn after the last slot, or the turn of a
+// Handles a turn that is not equal to the sampled bound. It can be the first turn after the last slot, or the turn of a
 // thread that other threads overtook. A separate random number determines whether the object of this turn is sampled.
 __attribute__((noinline)) static cs_slot *turn_behind(cs_class *class, uintptr_t turn) {
   // Reads `bound` before `full`. If another thread changes both variables between the two reads, the exchange of the
@@ -123,7 +123,7 @@ __attribute__((noinline)) static cs_slot *turn_behind(cs_class *class, uintptr_t
   }
   if (turn != at) {
     // The difference between the turn and the first slot, modulo the size of the queue, stays the same. Several threads
-    // may therefore wrap the turn around at the same time.
+    // can therefore wrap the turn around at the same time.
     uintptr_t present = atomic_load_explicit(&class->turn, memory_order_relaxed);
     if (present >= end) atomic_compare_exchange_strong(&class->turn, &present, start + (present - start) % bytes);
   }

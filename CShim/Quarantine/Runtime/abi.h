@@ -86,7 +86,7 @@ static inline const uint64_t *cs_metadata_words(const cs_metadata *metadata) {
 }
 
 // Returns whether this is the metadata of a native class. Checks the words of the metadata and the first word of its
-// descriptor. `metadata` may point into a copy of the metadata. The copy must include the two words before the address
+// descriptor. `metadata` can point into a copy of the metadata. The copy must include the two words before the address
 // point (the address to which objects point).
 bool cs_metadata_is_class(const cs_metadata *metadata, uint32_t descriptor_flags);
 

@@ -1,4 +1,4 @@
-// Reads and tests memory that may be unmapped or read-only. The functions use system calls, which return an error where
+// Reads and tests memory that can be unmapped or read-only. The functions use system calls, which return an error where
 // a direct access would fault.
 #ifndef CS_QUARANTINE_SAFE_ACCESS_H
 #define CS_QUARANTINE_SAFE_ACCESS_H
@@ -7,11 +7,11 @@
 
 #pragma GCC visibility push(hidden)
 
-// Copies memory from an address that may be invalid.
+// Copies memory from an address that can be invalid.
 bool cs_read_at(const void *address, void *ret_bytes, size_t size);
 bool cs_is_writable(void *word);
 
-// Returns whether `metadata` is the metadata of a native class. Checks a private copy, because the memory may be
+// Returns whether `metadata` is the metadata of a native class. Checks a private copy, because the memory can be
 // unmapped or changed between two reads.
 bool cs_metadata_is_readable_class(const cs_metadata *metadata);
 

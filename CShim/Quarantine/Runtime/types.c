@@ -28,7 +28,7 @@ typedef struct section {
   uintptr_t length;
 } section;
 
-// The runtime's structure with the sections of an image. Later versions of the runtime may add fields at the end.
+// The runtime's structure with the sections of an image. Later versions of the runtime can add fields at the end.
 typedef struct image_sections {
   uintptr_t version;
   const void *base;

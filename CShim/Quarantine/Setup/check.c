@@ -49,7 +49,7 @@ static const char *judge(cs_object *object) {
     return "a weak reference does not move an object's reference counts to a side table";
   uint64_t side[3] = {0};
   const uint64_t *const word = cs_object_counts(object);
-  // The side table is read with a system call, because the address that this code expects may be invalid.
+  // The side table is read with a system call, because the address that this code expects can be invalid.
   if (!cs_read_at(word - 2, side, sizeof side) || side[0] != (uintptr_t)object)
     return "the side table of an object is not at the expected address";
   if ((side[2] & CS_COUNTS_DEINITING) == 0 || cs_counts_unowned(side[2]) != 1 || cs_counts_strong(side[2]) != 0)

@@ -21,7 +21,7 @@
 #include "../Table/places.h"
 
 // The maximum number of rounds of a drain (cs_quarantine_drain), which evicts all objects of all classes. The first
-// round may miss objects that other threads are already admitting. The later rounds evict these objects.
+// round can miss objects that other threads are already admitting. The later rounds evict these objects.
 #define DRAIN_ROUNDS 100
 #define IS_DRAINED   UINT32_C(2)
 
@@ -226,7 +226,7 @@ uint64_t cs_quarantine_bytes(void) {
 
 void cs_quarantine_set_stacks(bool is_on) {
   atomic_store(&cs_stacks_are_on, is_on ? 1 : 0);
-  // A forked child must not take the lock, because a thread that exists only in the parent may hold it. The child does
+  // A forked child must not take the lock, because a thread that exists only in the parent can hold it. The child does
   // not need the lock, because its quarantine admits no objects.
   if (cs_quarantine_is_forked()) return;
   pthread_mutex_lock(&lock);

@@ -1,6 +1,6 @@
 // Finds the objects to which the registers of a crash point. Searches for these objects in the slots of the quarantine,
 // in the reaper's queue, and in the freed-object records (records of objects that have left the quarantine). The code
-// runs in the signal handler, and calls only functions that trusted.h declares as signal-safe. Other threads may write
+// runs in the signal handler, and calls only functions that trusted.h declares as signal-safe. Other threads can write
 // the slots while this code reads them.
 #include "cs_platform.h"
 
@@ -19,7 +19,7 @@
 #define POINTERS    40 // the maximum number of addresses that registers provide for the search
 #define FREED_LIMIT 4  // maximum number of freed objects for one crash
 #define HELD_LIMIT  4  // maximum number of objects in quarantine for one crash
-// The maximum number of crashes for which the search is made. A process may survive many crashes, and the ring has only
+// The maximum number of crashes for which the search is made. A process can survive many crashes, and the ring has only
 // few entries for incidents.
 #define CRASH_LIMIT 8
 // The maximum number of slots that are searched, in all classes together. Without this limit, the search might read
@@ -62,7 +62,7 @@ static void add(pointers *pointers, uint64_t address) SIGNAL_SAFE {
   pointers->marks[mark_of(address) / 64] |= UINT64_C(1) << mark_of(address) % 64;
 }
 
-// Adds the addresses of the objects to which a register may point. A register may point to the start of an object, to
+// Adds the addresses of the objects to which a register can point. A register can point to the start of an object, to
 // its reference counts or to its first field.
 static void add_registers(pointers *pointers, const cs_ring_registers *registers) SIGNAL_SAFE {
   for (uint64_t index = 0; index < registers->general_count && index < CS_RING_REGISTER_LIMIT; index++) {

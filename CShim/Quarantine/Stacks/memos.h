@@ -16,7 +16,7 @@
 
 typedef struct cs_memo_frame {
   // An address on this thread's stack, near or above the start of the unwind. The stack is still mapped there. The
-  // address may also be that of an async context.
+  // address can also be that of an async context.
   const cs_pair *at;
   uint64_t reserved;
   cs_pair words; // the address of the next frame, and the return address

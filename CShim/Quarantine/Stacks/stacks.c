@@ -58,7 +58,7 @@ __attribute__((noinline)) static uint32_t keep(uint64_t hash, uint32_t count, co
   return 0;
 }
 
-// Swift may set this bit in the frame pointer that an async function saves on the stack.
+// Swift can set this bit in the frame pointer that an async function saves on the stack.
 #define ASYNC_FRAME (UINT64_C(1) << 60)
 
 // A cache that shows whether the function at a return address is async. An entry contains the return address, and the

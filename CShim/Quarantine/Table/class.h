@@ -36,10 +36,10 @@ struct cs_class {
   cs_slot *slots;
   // The counters of the class. They are in the ring, where crashd reads them, or in `own` if there is no ring.
   cs_ring_class *_Atomic counts;
-  // A turn is the address of the slot that an object gets next. If the turn is below this bound, its object gets that
-  // slot of the queue. The bound is the turn of the next object that goes to the explorer, or the end of the queue. If
-  // the bound is 0, the fast path is disabled. When the fast path is enabled, the bound is first the number of slots,
-  // which is lower than any turn.
+  // A turn is the address of the slot that an object gets next. If a turn (the address of the next slot, turn.h) is
+  // below this bound, the object gets this slot of the queue. The bound is the turn of the next object that goes to the
+  // explorer, or the end of the queue. If the bound is 0, the fast path is disabled. When the fast path is enabled, the
+  // bound is first the number of slots, which is lower than any turn.
   _Atomic uintptr_t bound;
   _Atomic uint32_t is_listed; // bit 0: the class is listed; bit 1: the quarantine is being drained
   uint32_t index;

@@ -16,7 +16,7 @@ bool cs_is_zombie(const void *metadata);
 // Adds a class to the table. Precondition: the caller holds the lock of class_table.c, and the table has a free entry.
 void cs_classes_add(cs_class *class);
 
-// Disables the fast path of last releases of the class. The next last release then checks how many slots the class may
+// Disables the fast path of last releases of the class. The next last release then checks how many slots the class can
 // have, because the budget or the class has changed.
 void cs_class_close(cs_class *class);
 

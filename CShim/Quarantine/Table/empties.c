@@ -104,7 +104,7 @@ typedef struct field_descriptor {
 } field_descriptor;
 
 // Returns the length of a mangled type name. A zero byte ends the name, but not inside a reference. A reference
-// consists of a byte below 0x20 and four or eight more bytes, which may be zero.
+// consists of a byte below 0x20 and four or eight more bytes, which can be zero.
 static size_t name_bytes(const uint8_t *name) {
   size_t bytes = 0;
   while (name[bytes] != 0)

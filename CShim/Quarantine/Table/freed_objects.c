@@ -26,7 +26,7 @@ static uint64_t in_use(void) {
 void cs_freed_object_put(const cs_slot *slot, const cs_object *object) {
   cs_freed_object *const record =
       &cs_freed_objects[atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) % in_use()];
-  // If the table has wrapped around, another thread may still be writing this record. The record of that thread is the
+  // If the table has wrapped around, another thread can still be writing this record. The record of that thread is the
   // later one, so this thread drops its own record.
   if (atomic_exchange(&record->object, (const cs_object *)CS_SLOT_BUSY) == CS_SLOT_BUSY) return;
   // A reader that reads one of the writes below also reads that the record is locked (cs_freed_object_read).
@@ -39,7 +39,7 @@ void cs_freed_object_put(const cs_slot *slot, const cs_object *object) {
 bool cs_freed_object_find(const void *object, cs_quarantine_liveness *ret_liveness) {
   cs_slot found = {0}, candidate;
   bool is_found = false;
-  // Searches all classes for the latest record, because several objects may have had the same address at different
+  // Searches all classes for the latest record, because several objects can have had the same address at different
   // times.
   for (uint32_t index = 0; index < cs_class_count(); index++) {
     if (!cs_table_find_past(cs_classes[index], object, &candidate)) continue;

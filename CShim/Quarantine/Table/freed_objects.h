@@ -9,7 +9,7 @@
 #define CS_FREED_OBJECTS 1024 // a power of two
 
 // The fields are the same as in the first half of a slot. As in a slot, the thread that exchanges `object` for
-// CS_SLOT_BUSY may then write the other fields.
+// CS_SLOT_BUSY is then allowed to write the other fields.
 typedef struct cs_freed_object {
   const cs_object *_Atomic object;
   uint64_t ticks;
@@ -33,7 +33,7 @@ extern cs_freed_object cs_freed_objects[CS_FREED_OBJECTS];
 
 // Returns false if the record belongs to another object, or if a thread is writing the record.
 static inline bool cs_freed_object_read(const cs_freed_object *record, const void *object, cs_slot *ret_slot) {
-  // `object` may be any address that the program asks for, even the address CS_SLOT_BUSY.
+  // `object` can be any address that the program asks for, even the address CS_SLOT_BUSY.
   if (object == CS_SLOT_BUSY || atomic_load_explicit(&record->object, memory_order_acquire) != object) return false;
   const uint64_t ticks = __atomic_load_n(&record->ticks, __ATOMIC_RELAXED);
   const uint64_t label = __atomic_load_n(&record->label, __ATOMIC_RELAXED);

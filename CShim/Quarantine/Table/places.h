@@ -1,5 +1,5 @@
 // Functions that lock and unlock the slots of a class, and read them without locking. While a thread reads a slot
-// without locking, other threads may write the slot. If a thread is stopped forever while it writes a slot, the slot
+// without locking, other threads can write the slot. If a thread is stopped forever while it writes a slot, the slot
 // stays half written.
 #ifndef CS_QUARANTINE_PLACES_H
 #define CS_QUARANTINE_PLACES_H
@@ -79,7 +79,7 @@ static inline int cs_slot_read(const cs_slot *slot, const cs_object *object, boo
   atomic_thread_fence(memory_order_acquire);
   const cs_slot copy = *slot;
   atomic_thread_fence(memory_order_acquire);
-  // A new object may have the same address. The ticks and the label are therefore compared as well. acquire: they are
+  // A new object can have the same address. The ticks and the label are therefore compared as well. acquire: they are
   // read after the object, to which they then belong.
   if (atomic_load_explicit(&slot->object, memory_order_acquire) != before ||
       __atomic_load_n(&slot->ticks, __ATOMIC_RELAXED) != ticks ||

@@ -63,7 +63,7 @@ typedef cs_ring_class *cs_quarantine_class_sink(const cs_ring_class *class);
 // an effect.
 void cs_quarantine_show(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes);
 
-// Publishes data about the objects to which the registers of a crash point. The objects may be in quarantine, or may
+// Publishes data about the objects to which the registers of a crash point. The objects can be in quarantine, or can
 // have left it. The data are the class, the policy, the age and the last release of each object. Signal safety: signal
 // handlers may call this function before they commit the record.
 void cs_quarantine_crashed(const cs_ring_record *record) SIGNAL_SAFE;
@@ -157,7 +157,7 @@ typedef struct cs_quarantine_liveness {
   cs_quarantine_stack free;
 } cs_quarantine_liveness;
 
-// Returns the state of the object at an address. The address may have any value, because this function reads the memory
+// Returns the state of the object at an address. The address can have any value, because this function reads the memory
 // with a system call.
 void cs_quarantine_ask(const void *pointer, cs_quarantine_liveness *ret_liveness);
 

@@ -29,8 +29,8 @@ bool cs_function_is_async(uint64_t address) SIGNAL_SAFE;
 bool cs_prologue_is_async(const uint8_t bytes[CS_ASYNC_PROLOGUE_BYTES]) SIGNAL_SAFE;
 
 // READS_FRAMES marks functions that unwind a thread's stack and therefore read words in the frames of other functions.
-// The process may read these words, but a sanitizer may report the read. For example, a sanitizer may place the red
-// zone of an array where another function had its frame.
+// The process is allowed to read these words, but a sanitizer can report the read. For example, a sanitizer can place
+// the red zone of an array where another function had its frame.
 #define READS_FRAMES __attribute__((no_sanitize("address", "thread")))
 
 #endif

@@ -1,6 +1,7 @@
-// The record line: one line of text on the program's stderr that contains the important parts of a ring. A process
-// without crashd and without a spool directory uses it. The handler writes the line, and crashctl converts the line
-// back to a ring. docs/record-line.md explains the format. A change of the format requires a new number in the prefix.
+// The record line: one line of text on the program's stderr that contains the important parts of a ring. It is used in
+// a process that can reach neither crashd nor a spool directory. The handler writes the line, and crashctl converts the
+// line back to a ring. docs/record-line.md explains the format. A change of the format requires a new number in the
+// prefix.
 #ifndef CS_RECORD_LINE_H
 #define CS_RECORD_LINE_H
 
@@ -14,7 +15,7 @@
 #define CS_RECORD_LINE_LIMIT_BYTES 4096
 // The largest payload that fits into a line: (4096 - 21 - 1) characters with 6 bits each.
 #define CS_RECORD_LINE_PAYLOAD_LIMIT_BYTES 3055
-// The maximum number of bytes of the ring that the pieces of one payload may fill. Without this limit, a repeat could
+// The maximum number of bytes of the ring that the pieces of one payload can fill. Without this limit, a repeat could
 // fill any number of bytes.
 #define CS_RECORD_LINE_RING_LIMIT_BYTES 131072
 
@@ -43,13 +44,11 @@ typedef struct cs_record_line_head {
 #define CS_RECORD_LINE_KIND_WORDS 0u
 #define CS_RECORD_LINE_KIND_BYTES 1u
 
-// Each word of 8 bytes begins with a control byte.
-//   1ddddddd  repeat: a varint `count` follows. The next `count` words equal the words that are d + 1 words before them
-//             in the same piece. The words may overlap.
-//   0bbbnnnn  a literal: the next n bytes (0 to 8), little-endian, are zigzag(word - base[b]), modulo 2^64.
-// base[0] is always 0. base[1] to base[7] are 0 at the start of the payload. After a literal with b > 0, base[b] is the
-// word. After a literal with b == 0 and n > 4, base[next] is the word, and `next` advances: it starts at 1, and 1
-// follows 7.
+// Each word of 8 bytes begins with a control byte. 1ddddddd repeat: a varint `count` follows. The next `count` words
+//   equal the words that are d + 1 words before them in the same piece. The words can overlap. 0bbbnnnn a literal: the
+//   next n bytes (0 to 8), little-endian, are zigzag(word - base[b]), modulo 2^64. base[0] is always 0. base[1] to
+//   base[7] are 0 at the start of the payload. After a literal with b > 0, base[b] is the word. After a literal with b
+//   == 0 and n > 4, base[next] is the word, and `next` advances: it starts at 1, and 1 follows 7.
 #define CS_RECORD_LINE_REPEAT             0x80u
 #define CS_RECORD_LINE_BASE_COUNT         8
 #define CS_RECORD_LINE_BASE_SHIFT         4

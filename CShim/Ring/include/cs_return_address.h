@@ -7,7 +7,7 @@
 #include "cs_signal_safe.h"
 
 // Returns the address of the code to which a function returns. `word` is the word after the saved frame pointer. On
-// AArch64, a function may have signed this word (PAC). The signature is in bits that an address does not use. `hint #7`
+// AArch64, a function can have signed this word (PAC). The signature is in bits that an address does not use. `hint #7`
 // (xpaclri) removes it from x30, and has no effect on processors without signatures.
 static inline uint64_t cs_return_address(uint64_t word) SIGNAL_SAFE {
 #if defined(__aarch64__)

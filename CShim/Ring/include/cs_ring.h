@@ -40,9 +40,8 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_trust : uint8_t {
 #define CS_RING_IMAGE_LATE           4u // added by the handler, because it was loaded after cs_shim_start
 #define CS_RING_IMAGE_PATH_TRUNCATED 8u
 
-// The bits of cs_ring_record.flags.
-// The handler crashed or took too long. The signal and the registers are recorded. The stack and the frames may be
-// incomplete.
+// The bits of cs_ring_record.flags. The handler crashed or took too long. The signal and the registers are recorded.
+// The stack and the frames can be incomplete.
 #define CS_RING_RECORD_MINIMAL 1u
 // Set together with MINIMAL if the handler took too long (watchdog.h).
 #define CS_RING_RECORD_LATE 2u

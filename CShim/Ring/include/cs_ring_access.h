@@ -118,7 +118,7 @@ static inline uint64_t cs_ring_counter(const uint64_t *counter) SIGNAL_SAFE {
 }
 
 // Limits a count that was read from the ring to the size of its table. The limit is necessary because the program can
-// write to the ring and may have overwritten the count.
+// write to the ring and can have overwritten the count.
 static inline uint32_t cs_at_most(uint32_t count, uint32_t limit) SIGNAL_SAFE {
   return count < limit ? count : limit;
 }

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-// What the process does at a trap outside of isolated work (header.containment_mode).
+// The reaction of the process to a trap outside of isolated work (header.containment_mode).
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_containment : uint32_t {
   CS_RING_CONTAINMENT_OFF = 0,     // the process ends at once
   CS_RING_CONTAINMENT_DRAIN = 1,   // the process ends after the other requests have ended
@@ -36,7 +36,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_drain_end : uint3
   CS_RING_DRAIN_WAITS = 6, // the requests in flight wait for a lock that a stopped thread holds
 } cs_ring_drain_end;
 
-// What the handler did at a trap.
+// The decision of the handler at a trap.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_verdict : uint16_t {
   CS_RING_VERDICT_NONE = 0, // not a trap, or containment is off
   CS_RING_VERDICT_CONTAIN = 1,

@@ -1,5 +1,5 @@
-// Marks a function that may run in a signal handler. clang checks that the function calls only functions with this mark
-// (-Wfunction-effects). Other compilers ignore the mark.
+// Marks a function that is allowed to run in a signal handler. clang checks that the function calls only functions with
+// this mark (-Wfunction-effects). Other compilers ignore the mark.
 #ifndef CS_SIGNAL_SAFE_H
 #define CS_SIGNAL_SAFE_H
 

@@ -1,6 +1,6 @@
-// Programs that the shield's threads must not disturb. A thread of a library could receive signals that the program
-// waits for, and make calls fail that require a single-threaded process. Each program exits with a code; 1 means that
-// the program was disturbed.
+// Programs that the shield's threads must not disturb. A thread that a library starts could receive a signal that the
+// program waits for. Calls that require a single-threaded process could also fail because of this thread. Exit code 1
+// means that the shield's threads disturbed the program.
 #include "faults.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define NOBODY 65534
-// If the program's wait received the signal, this number is added to the exit code.
+// The exit code of a program that has received the awaited signal: this number plus the signal number.
 #define AWAITED 20
 
 static sigset_t awaited;

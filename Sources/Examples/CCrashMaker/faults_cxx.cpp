@@ -77,7 +77,7 @@ Receipt receipt;
 
 // Sends SIGABRT, like a watchdog. `operator new` calls this function.
 FAULT void send_abort() {
-  // Unblock SIGABRT, which the parent process may have blocked.
+  // Unblock SIGABRT, which the parent process can have blocked.
   sigset_t abort_only;
   sigemptyset(&abort_only);
   sigaddset(&abort_only, SIGABRT);

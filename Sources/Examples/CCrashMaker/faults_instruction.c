@@ -37,7 +37,7 @@ FAULT void cs_fault_int3(void) {
 
 FAULT void cs_fault_float_divide(void) {
 #if defined(__x86_64__)
-  // Use assembly for the processor's divide error. In C, a division by zero is undefined behavior, which a compiler may
+  // Use assembly for the processor's divide error. In C, a division by zero is undefined behavior, which a compiler can
   // turn into a trap instruction.
   int32_t low = 1, high = 0, divisor = (int32_t)cs_opaque(0);
   __asm__ volatile("idivl %2" : "+a"(low), "+d"(high) : "r"(divisor)); // fault: float-divide

@@ -10,8 +10,8 @@
 // The descriptor through which the program requests to be killed; -1 if the outside process does not exist.
 static int asking = -1;
 
-// Runs as the first process of the namespace, which must exist so that other processes can start in the namespace. The
-// first process ends together with its parent.
+// Runs as the first process of the namespace. Other processes can start in the namespace only while its first process
+// exists. The first process ends together with its parent.
 static void be_first(int lifeline) {
   char nothing;
   while (read(lifeline, &nothing, 1) > 0) {

@@ -1,4 +1,4 @@
-// Handlers of the program that catch a crash signal and re-raise it, as faulthandler and glog do.
+// Signal handlers that the program has installed, and that re-raise the crash signal, as faulthandler and glog do.
 #include "faults.h"
 
 #include <signal.h>
@@ -31,7 +31,7 @@ FAULT void cs_fault_reraise_pending(void) {
   *number = 42; // fault: reraise-pending
 }
 
-// This function calls only itself, as descend() does.
+// This function calls only itself, as descend() in faults_stack.c does.
 static FAULT int64_t descend_again(int64_t depth) {
   volatile char room[512];
   room[0] = (char)depth;

@@ -95,7 +95,7 @@ FAULT void cs_fault_trap_as_pid_1(void) {
 }
 
 FAULT void cs_fault_seccomp_strict_profile(void) {
-  // System calls that the seccomp profile of a container may forbid. The filter makes these calls fail with an errno
+  // System calls that the seccomp profile of a container can forbid. The filter makes these calls fail with an errno
   // instead of a signal.
   const uint32_t forbidden[] = {SYS_process_vm_readv, SYS_process_vm_writev, SYS_ptrace,  SYS_rt_sigqueueinfo,
                                 SYS_memfd_create,     SYS_rt_tgsigqueueinfo, SYS_socket,  SYS_connect,

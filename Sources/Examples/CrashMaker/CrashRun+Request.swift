@@ -1,4 +1,4 @@
-// Crashes in a request, beside other requests.
+// Crashes in a request while other requests are in flight.
 internal import CrashShield
 internal import Dispatch
 

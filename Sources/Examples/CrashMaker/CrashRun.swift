@@ -42,14 +42,14 @@ public struct CrashRun: Sendable {
   public var scenario: Scenario
   /// The thread that crashes.
   public var thread: Thread
-  /// Whether to annotate `fault-monotonic-ns` immediately before the fault, for benchmarks.
+  /// Whether to set the annotation `fault-monotonic-ns` immediately before the fault, for benchmarks.
   public var isMarked = false
   /// Whether to wait until crashd has received the ring.
   public var waitsForAttach = false
   /// Whether to wait after the attach until standard input has a byte or is closed.
   public var waitsForInput = false
 
-  /// The annotations that are set in addition to `scenario`.
+  /// The annotations that are set in addition to the annotation `scenario`.
   public var annotations: [String: String] = [:]
 
   /// Full names of the classes to protect (`Shield.protect`).

@@ -10,14 +10,14 @@ public enum Architecture: String, Sendable {
     public static let current = Architecture.x86_64
   #endif
 
-  /// The signal of a trap instruction, with which each failed check of Swift ends.
+  /// The signal that a trap instruction raises; each failed check of Swift executes a trap instruction.
   public var trapSignal: String { self == .x86_64 ? "SIGILL" : "SIGTRAP" }
 }
 
 extension Scenario {
-  /// All scenarios that exist on an architecture, with the signals with which they end there.
+  /// Returns all scenarios that exist on an architecture, each with the signal that ends the process there.
   ///
-  /// A program that was built for one architecture can therefore judge the crashes of another.
+  /// A program that runs on one architecture can therefore check crashes that happened on the other architecture.
   public static func all(on architecture: Architecture) -> [Scenario] {
     everywhere.compactMap { $0.on(architecture) }
   }
@@ -32,7 +32,7 @@ extension Scenario {
     switch name {
     // On AArch64, an integer division by zero returns 0 and raises no fault.
     case "float-divide": return nil
-    // A trap instruction does not cause the signals of these scenarios, so the signals are the same on AArch64.
+    // These scenarios do not crash by a trap instruction, so their signals are the same on AArch64.
     case "undefined-instruction", "kill-ill-from-outside": return scenario
     // Only x86-64 raises SIGSEGV for a privileged instruction.
     case "privileged-instruction": scenario.setSignals { _ in "SIGILL" }

@@ -1,4 +1,4 @@
-// Crashes whose cause or location a report may easily get wrong, because of earlier runtime messages or code without a
+// Crashes whose cause or location a report can easily get wrong, because of earlier runtime messages or code without a
 // line number.
 internal import CCrashMaker
 internal import Glibc

@@ -2,7 +2,7 @@
 internal import Dispatch
 
 extension Scenario {
-  /// The functions that await the waiting function of the other task, innermost first.
+  /// The async callers of the function in which the other task waits, innermost first.
   public static let waitingCallers = ["countAisle", "countStock"]
   /// The name of the other task.
   public static let waitingTask = "count the stock"

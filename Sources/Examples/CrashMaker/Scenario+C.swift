@@ -37,8 +37,8 @@ extension Scenario {
       .toFirstThread(),
   ]
 
-  /// Marks that the first thread crashes, because the kernel delivers a signal for the process to the first thread,
-  /// whichever thread sends it.
+  /// Marks that the main thread crashes: the kernel delivers a signal for the whole process to the main thread,
+  /// whichever thread sends the signal.
   private func toFirstThread() -> Scenario {
     with {
       $0.threads = [.main]

@@ -1,5 +1,5 @@
 // Use-after-free crashes. These use-after-free accesses always crash, because they dereference the value that glibc has
-// written into the freed block. Other accesses may succeed by chance.
+// written into the freed block. Other use-after-free accesses can succeed by chance.
 internal import CCrashMaker
 
 extension Scenario {

@@ -37,7 +37,7 @@ extension Scenario {
       }
   }
 
-  /// Sets the maximum timeout of the thread sweep, because the threads may answer late on a busy machine.
+  /// Sets the maximum timeout of the thread sweep, because the threads can answer late on a busy machine.
   private func patient() -> Scenario {
     // Invariant: no other thread accesses the environment before the shield starts.
     with { $0.prepare = { _ = unsafe setenv("CRASHSHIELD_SWEEP_MS", "800", 1) } }

@@ -24,9 +24,9 @@ extension Scenario {
       c("userns", "", "enter a user namespace", cs_fault_userns).unseen(),
     ]
 
-  /// A program in which all threads except one block the signal.
+  /// A program in which all threads block the signal, and one thread waits for it by `sigwait` or a signalfd.
   ///
-  /// The remaining thread waits for the signal, and adds 20 to the exit code when it receives the signal.
+  /// When the waiting thread receives the signal, the program exits with 20 plus the signal number.
   private static func awaited(
     _ name: String, _ signal: Int32, _ summary: String, _ send: @escaping @Sendable () -> Void
   ) -> Scenario {

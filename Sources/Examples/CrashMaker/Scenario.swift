@@ -42,7 +42,7 @@ public struct Scenario: Sendable {
   public var output = ""
   /// The threads on which the scenario can run.
   public var threads = CrashRun.Thread.allCases
-  /// The reason why the frames that gdb finds may differ from the report's frames; nil if they must be equal.
+  /// The reason why the frames that gdb finds can differ from the report's frames; nil if they must be equal.
   public var withoutDebugger: String?
   /// Whether the scenario is one of many similar scenarios, which the ordinary end-to-end tests run together.
   public var isOfMany = false
@@ -120,10 +120,10 @@ public struct Scenario: Sendable {
     silence = reason
   }
 
-  /// Marks that any line of the function may be the faulting line.
+  /// Marks that any line of the function can be the faulting line.
   func withoutLine() -> Scenario { with { $0.mark = "" } }
 
-  /// Returns the scenario with a change.
+  /// Returns a copy of the scenario, modified by `change`.
   func with(_ change: (inout Scenario) -> Void) -> Scenario {
     var changed = self
     change(&changed)

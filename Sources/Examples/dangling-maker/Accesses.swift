@@ -41,13 +41,13 @@ func taken(_ session: Unmanaged<Session>) -> Unmanaged<Session> { unsafe session
 @inline(never)
 func giveBack(_ session: Unmanaged<Session>) { unsafe session.release() }
 
-/// Returns a closure that holds the object without a reference count.
+/// Returns a closure that refers to the object without retaining it.
 @inline(never)
 func capturing(_ session: Session) -> () -> Int {
   { [unowned(unsafe) session] in unsafe closureCapture(session) }
 }
 
-/// The result of the callback that `pthread_create` calls below.
+/// The result of the callback, which runs on the thread that `pthread_create` starts below.
 nonisolated(unsafe) var answer = 0
 
 /// Simulates a C function that passes a context to its callback, on another thread.
@@ -55,7 +55,7 @@ nonisolated(unsafe) var answer = 0
 func callBack(with context: UnsafeMutableRawPointer) {
   var thread = pthread_t()
   // Breaks memory safety on purpose: pthread_create passes the context to the callback, although the object at this
-  // address may be deallocated.
+  // address can be deallocated.
   let result = unsafe pthread_create(
     &thread, nil,
     { context in

@@ -1,5 +1,5 @@
 // dangling-maker KIND POLICY: accesses an object after its last release, and prints whether the access was recorded and
-// what it returned. If the access ends the process, the process does not print anything. `attached-slot` and
+// what the access returned. If the access ends the process, the process does not print anything. `attached-slot` and
 // `attached-crash` wait for crashd, then access an object in a guard slot, and continue or crash. `dangling-maker
 // attached-freed` accesses an object that has left the quarantine. `dangling-maker scenario NAME POLICY` causes a
 // realistic use-after-free, also without protection (`none`).

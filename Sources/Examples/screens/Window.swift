@@ -31,8 +31,8 @@ final class Screen {
 /// Shows one screen, and slides the next screen over it.
 ///
 /// Like a navigation controller, the window trusts its callers, and does not check that one slide ends before the next
-/// begins. A screen that is shown during a slide appears at once. When the slide ends, the screen that it should show
-/// becomes the visible screen. If the next change shows this screen again, the window adds the screen's view to itself,
+/// begins. A screen that is shown during a slide appears at once. When the slide ends, its target screen becomes the
+/// visible screen. If the program then shows the visible screen again, the window adds the screen's view to itself,
 /// which traps.
 @MainActor
 final class Window {

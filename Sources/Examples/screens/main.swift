@@ -7,10 +7,10 @@ import CrashShieldGuards
 import Dispatch
 import Glibc
 
-/// Prints a line without buffering, so that it appears even if the program ends.
+/// Prints a line without buffering, so that the line appears even if the program ends right afterwards.
 func say(_ text: String) {
   let line = Array((text + "\n").utf8)
-  // Ignore an error, because the reader may have closed the pipe. Invariant: write reads as many bytes as the array
+  // Ignore an error, because the reader can have closed the pipe. Invariant: write reads as many bytes as the array
   // has.
   _ = unsafe write(STDOUT_FILENO, line, line.count)
 }

@@ -31,7 +31,7 @@ extension Shield {
     ///
     /// `CRASHSHIELD_RELEASE` and `CRASHSHIELD_ENVIRONMENT` take precedence over the tags `release` and `environment`.
     public var tags: [String: String]
-    /// Whether crashd may control this process; the default is true, unless `CRASHSHIELD_CONTROL` is `0`.
+    /// Whether crashd is allowed to control this process; the default is true, unless `CRASHSHIELD_CONTROL` is `0`.
     ///
     /// With remote control, crashd can protect and release classes, set the quarantine's budget, set guard modes, and
     /// exclude memory contents from records.
@@ -57,7 +57,7 @@ extension Shield {
     /// Called once when a drain begins: the server must stop accepting connections, and start its orderly shutdown.
     ///
     /// A thread of the shield makes the call. The closure must not wait for the requests in flight, because the shield
-    /// cannot answer further requests until the closure returns. The closure may create a task.
+    /// cannot answer further requests until the closure returns. The closure is allowed to create a task.
     public var onDrain: (@Sendable () -> Void)?
 
     /// The memory contents that a report keeps of the crashing thread's stack and of the memory to which the registers

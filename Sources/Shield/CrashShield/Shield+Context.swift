@@ -47,7 +47,9 @@ extension Shield {
     fileprivate var code: cs_ring_level { cs_ring_level(rawValue: rawValue) ?? .CS_RING_LEVEL_NONE }
   }
 
-  /// Records a breadcrumb, such as the current request, that the report of a later crash shows with its time.
+  /// Records a breadcrumb, such as the current request.
+  ///
+  /// The report of a later crash shows the breadcrumb with the time at which it was recorded.
   ///
   /// The ring keeps the last 128 breadcrumbs, each with the request in which it was recorded (`withRequest`). Message,
   /// category and metadata share 224 bytes of UTF-8: a long message is cut, and a metadata pair that does not fit is
@@ -84,7 +86,7 @@ extension Shield {
 
   /// Encodes keys and values for the ring: a NUL ends each string, and NULs inside a string are removed.
   ///
-  /// Skips a pair that does not fit, without reading its characters, because a client may have sent a very long string.
+  /// Skips a pair that does not fit, without reading its characters, because a client can have sent a very long string.
   private static func pairs(_ metadata: [String: String]) -> String {
     let limitBytes = Int(CS_RING_BREADCRUMB_LIMIT_BYTES)
     var pairs = ""
@@ -101,7 +103,7 @@ extension Shield {
 
   /// Calls `body` with the string's UTF-8 bytes as C's `char`.
   ///
-  /// The bytes of an empty string may have no address; `body` then receives the address of an empty C string.
+  /// The bytes of an empty string can have no address; `body` then receives the address of an empty C string.
   static func withCharacters<Result>(
     _ text: String, _ body: (UnsafePointer<CChar>, Int) -> Result
   ) -> Result {

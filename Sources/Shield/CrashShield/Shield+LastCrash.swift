@@ -17,8 +17,8 @@ extension Shield {
 
   /// The last stored crash of this program; nil if there is none, or if crashd has not sent it yet.
   ///
-  /// A crash belongs to this program if user, executable and name are the same. crashd sends the crash some
-  /// milliseconds after it has accepted the process. May be called from any thread.
+  /// A crash belongs to this program if the crashed process had the same user, executable and name. crashd sends the
+  /// crash some milliseconds after it has accepted the process. May be called from any thread.
   public static var lastCrash: LastCrash? { LastCrashRegister.shared.known ?? nil }
 
   /// Returns the last stored crash of this program, as soon as crashd has sent it.
@@ -98,7 +98,7 @@ extension Shield.LastCrash {
     time = .nanoseconds(Int64(clamping: control.time_ns))
   }
 
-  /// Replaces characters that a terminal would interpret: crashd's sentence may quote a string from another process.
+  /// Replaces characters that a terminal would interpret: crashd's sentence can quote a string from another process.
   private static func line(_ text: String) -> String {
     var line = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {

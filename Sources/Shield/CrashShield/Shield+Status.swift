@@ -18,7 +18,7 @@ extension Shield {
     /// Whether the crash handler finds the request of a task (`withRequest`); nil until it is known.
     ///
     /// The first request in a task checks whether the handler can read the task's memory. The Swift runtime defines the
-    /// layout of this memory, and a later version of Swift may change it. If the value is false, the reports of crashes
+    /// layout of this memory, and a later version of Swift can change it. If the value is false, the reports of crashes
     /// in tasks do not name a request.
     public var findsRequests: Bool?
     /// The reason why this process cannot contain traps; nil if it can.
@@ -97,7 +97,7 @@ extension Shield {
 }
 
 extension Shield.Status {
-  /// The status after a change of the connection, which may happen before `start` has returned.
+  /// The status after a change of the connection, which can happen before `start` has returned.
   init(connection: Shield.Connection) {
     self.init(
       isStarted: true, startError: nil, connection: connection, replacedHandlers: Shield.replacedHandlers(),

@@ -91,7 +91,7 @@ public enum Shield: Sendable {
     }
     switch result {
     case .CS_SHIM_OK:
-      // Do not release the observer after a successful start: a thread of the shield may call it until the process
+      // Do not release the observer after a successful start: a thread of the shield can call it until the process
       // ends.
       for (key, value) in configuration.tags { setTag(key, to: value) }
       Quarantine.show()
@@ -112,7 +112,7 @@ public enum Shield: Sendable {
   ///
   /// A forked child has no shield until it starts one, and a crash of the child does not change the parent's records.
   /// This call allocates memory and creates threads. The call takes no lock of the loader or the Swift runtime that
-  /// another thread of the parent may have held at the fork.
+  /// another thread of the parent can have held at the fork.
   ///
   /// ```swift
   /// try Shield.startInForkedChild()

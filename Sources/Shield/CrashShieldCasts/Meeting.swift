@@ -34,7 +34,7 @@ private func copy<Source>(of source: UnsafeMutableRawPointer, _: Source.Type) ->
 
 private func give<Target>(_: Target.Type, for value: Any?, at target: UnsafeMutableRawPointer, _ pc: UInt) -> Bool {
   let isNull = Casts.isNull(value)
-  // Evaluated at most once, because a fallback value may come from a function of the program.
+  // Evaluated at most once, because a fallback value can come from a function of the program.
   lazy var given: Target? = Given.value(for: isNull ? nil : value)
   let isAbsorbed = ImplicitGuards.handleFault(
     isNull ? .null : .cast, at: .pc(pc), hasValue: given != nil, unless: { Liveness.unavailable }

@@ -13,7 +13,7 @@ extension Shield {
 }
 
 extension ShieldCheck {
-  /// Checks of failing forced casts, for `Shield.selfTest(including:)`.
+  /// The self-test checks for failing forced casts, for `Shield.selfTest(including:)`.
   public static let casts: [ShieldCheck] = [
     ShieldCheck("a forced cast of a string to a number", .cast) { line in
       isGiven(line) { unknown("42" as Any) as! Int == 42 }

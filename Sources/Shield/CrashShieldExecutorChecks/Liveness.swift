@@ -38,7 +38,7 @@ enum Liveness {
     place.preconditionIsolated()
     let other = ImplicitGuards.probedPC
     // On a stack that the thread did not start with, such as the stack of a fiber, the call site cannot be determined.
-    // Do not report a reason, because on other threads of the process call sites may be known.
+    // Do not report a reason, because call sites can be known on other threads of the process.
     if places.contains(0) || other == 0 { return nil }
     guard places.first == places.last, places.first != other else {
       return "the call site of an executor check is unknown"

@@ -11,7 +11,7 @@ extension Shield {
 }
 
 extension ShieldCheck {
-  /// Checks of executor checks that fail, for `Shield.selfTest(including:)`.
+  /// The self-test checks for failing executor checks, for `Shield.selfTest(including:)`.
   public static let executorChecks: [ShieldCheck] = [
     ShieldCheck("implicit: preconditionIsolated on another executor", .isolation) { line in
       passes(line) { Elsewhere().preconditionIsolated() }

@@ -106,7 +106,7 @@ extension FileHandle {
     }
   }
 
-  /// Foundation may wrap the system call's error (EPIPE) in another error.
+  /// Foundation can wrap the system call's error (EPIPE) in another error.
   private static func isBrokenPipe(_ error: any Error) -> Bool {
     let error = error as NSError
     let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError ?? error

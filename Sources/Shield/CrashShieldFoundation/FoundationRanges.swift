@@ -120,7 +120,7 @@ func handleFault<Object>(
 
 /// Returns the range clamped to the bounds; nil if the caller has to perform the plain operation.
 ///
-/// The location may be `NSNotFound` and the length may be near `Int.max`, so do not add them: the addition would trap.
+/// The location can be `NSNotFound` and the length can be near `Int.max`, so do not add them: the addition would trap.
 func clamped<Object>(
   _ range: NSRange, _ count: Int, _: Object.Type, _ fileID: StaticString, _ line: UInt
 ) -> NSRange? {

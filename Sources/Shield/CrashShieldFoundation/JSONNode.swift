@@ -68,7 +68,7 @@ enum JSONNode: Sendable {
     }
   }
 
-  /// The value, if it may be converted to another type.
+  /// The value, if a conversion to another type is allowed for it.
   var scalar: Any? {
     switch self {
     case .flag(let flag): flag

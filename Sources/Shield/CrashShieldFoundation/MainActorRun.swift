@@ -43,7 +43,7 @@ private enum MainQueue {
 
   /// Whether this thread serves the main queue.
   ///
-  /// After `dispatchMain`, which a program with an async `main` calls, any thread may serve the main queue.
+  /// After `dispatchMain`, which a program with an async `main` calls, any thread can serve the main queue.
   static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true || Thread.isMainThread }
 }
 

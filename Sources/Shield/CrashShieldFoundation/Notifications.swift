@@ -42,7 +42,7 @@ private final class ObservationEnd: Sendable {
 extension NotificationCenter {
   /// Calls a function for each notification of a name, as long as the observer is alive.
   ///
-  /// Replaces a block that retains `self`, or that may run after `self` was deallocated. If the observer is deallocated
+  /// Replaces a block that retains `self`, or that can run after `self` was deallocated. If the observer is deallocated
   /// before the observation ends, the next notification ends the observation and is recorded as `notification`. Under
   /// `off` and `observe`, the observation continues but does not call the function. The function runs on the posting
   /// thread.

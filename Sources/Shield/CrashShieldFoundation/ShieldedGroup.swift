@@ -70,7 +70,7 @@ public final class ShieldedGroup: Sendable {
   }
 }
 
-/// A semaphore that may be deallocated while its value is below the initial value.
+/// A semaphore that the program can deallocate while its value is below the initial value.
 ///
 /// Replaces `DispatchSemaphore`, which ends the process in this case. This class records the fault as `source`. Under
 /// `off` and `observe`, the guard behaves like `DispatchSemaphore`. May be used from any thread.
@@ -112,7 +112,7 @@ public final class ShieldedSemaphore: Sendable {
   }
 }
 
-/// A dispatch source that may be resumed, suspended and released at any time.
+/// A dispatch source that the program can resume, suspend and release at any time.
 ///
 /// A plain dispatch source ends the process if it is resumed twice, or released while it is suspended or was never
 /// resumed. This class records both faults as `source`. A source that is released while it is suspended is cancelled

@@ -68,7 +68,7 @@ public struct ShieldedJSON: Sendable {
   }
 }
 
-/// The path to a value; the last steps of the path may not exist in the document.
+/// The path to a value; the document can lack the last steps of the path.
 ///
 /// If some steps do not exist, the path refers to the last existing value.
 struct JSONPath: Sendable {

@@ -3,10 +3,10 @@ internal import CrashShield
 internal import CrashShieldGuards
 public import Dispatch
 
-/// A serial queue on which its own bodies may call `sync`.
+/// A serial queue whose bodies can call `sync` on the same queue.
 ///
-/// Replaces `DispatchQueue.sync` on the current queue, which ends the process, or deadlocks if the call goes through
-/// another queue. In this case, `sync` of this class runs the new body at once, inside the body that called `sync`, and
+/// Replaces `DispatchQueue.sync`. A call on the current queue ends the process, or deadlocks if the call goes through
+/// another queue. `sync` of this class instead runs the new body at once, inside the body that called `sync`, and
 /// records the call as `queue`. Under `off` and `observe`, the guard behaves like `DispatchQueue.sync`. May be used
 /// from any thread.
 public final class ShieldedQueue: Sendable {
@@ -45,9 +45,9 @@ public final class ShieldedQueue: Sendable {
 
 /// An entry in the list of queues whose bodies this thread is running.
 ///
-/// One thread may run bodies of several queues, because `DispatchQueue.sync` runs a body on the waiting thread. Each
+/// One thread can run bodies of several queues, because `DispatchQueue.sync` runs a body on the waiting thread. Each
 /// entry is on the thread's stack while its body runs. The list belongs to the thread, not to the task: a task that a
-/// body creates may outlive the body, on another thread.
+/// body creates can outlive the body, on another thread.
 @safe
 private struct EnteredQueue {
   private let queue: ObjectIdentifier

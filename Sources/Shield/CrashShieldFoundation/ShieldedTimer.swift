@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// A repeating timer that does not retain its target.
 ///
-/// Replaces a timer whose block retains `self`, or whose target may be deallocated while the timer ticks. If the
+/// Replaces a timer whose block retains `self`, or whose target can be deallocated while the timer ticks. If the
 /// program did not cancel the timer before the target was deallocated, the next tick cancels the timer and records the
 /// fault as `timer`. Releasing the `ShieldedTimer` does not stop the timer; `cancel` does.
 ///

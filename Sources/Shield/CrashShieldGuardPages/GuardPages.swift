@@ -19,7 +19,7 @@ internal import CrashShield
 /// `malloc` and five for each `free` on x86-64, and nine and twelve on AArch64. If the allocator is not glibc's, or under
 /// a sanitizer, the library only forwards the calls, and `unavailableReason` returns the reason.
 ///
-/// The library samples allocations by size. Other allocations of the same size may be sampled as well;
+/// The library samples allocations by size. Other allocations of the same size can be sampled as well;
 /// `Statistics.others` counts them. A sampled object costs some microseconds, for the system calls that change the
 /// protection of its page.
 public enum GuardPages: Sendable {

@@ -33,7 +33,7 @@ func handleElementFault(_ position: Int, _ list: Any.Type) -> Bool {
 /// Handles an in-place change, such as `list[i].append(x)`, of an element out of bounds.
 ///
 /// Returns a list of one fallback element, which the caller changes in place of its own list, or nil if the caller must
-/// perform the plain operation. Trivial elements have no fallback element, because a C function may receive the
+/// perform the plain operation. Trivial elements have no fallback element, because a C function can receive the
 /// element's address and write the following elements, too.
 @_optimize(none)
 @inline(never)

@@ -12,7 +12,7 @@ public import Logging
 /// ```
 ///
 /// A breadcrumb has the level and the message of the line, the logger's label as its category, and metadata. Because
-/// metadata may contain secrets, a breadcrumb shows only the keys in `shownMetadata`. Recording a line takes about a
+/// metadata can contain secrets, a breadcrumb shows only the keys in `shownMetadata`. Recording a line takes about a
 /// microsecond, mostly for creating the strings. The ring keeps the last 128 breadcrumbs, each cut to 224 bytes. May be
 /// called from any thread; does nothing before `Shield.start`.
 public struct BreadcrumbLogHandler: LogHandler {

@@ -54,7 +54,7 @@ public struct InheritedSocket: Sendable, Equatable {
 
   /// Returns whether the descriptor is a listening socket.
   ///
-  /// If `LISTEN_FDS` is wrong, this process may have opened the descriptor itself.
+  /// If `LISTEN_FDS` is wrong, the number can be a descriptor that this process has opened itself.
   private static func isListening(_ descriptor: Int32) -> Bool {
     var answer: Int32 = 0
     var size = socklen_t(MemoryLayout<Int32>.size)

@@ -51,7 +51,7 @@ static int spawn(const char *path, char *const *arguments, const posix_spawn_fil
 // Starts children from a thread with a private descriptor table that contains only the child's three descriptors.
 //
 // A child with a copy of the whole table would close the inherited descriptors. Closing a file calls the file system of
-// the file, which may never answer. An unrelated file could therefore block the child, and the caller that waits for
+// the file, which can never answer. An unrelated file could therefore block the child, and the caller that waits for
 // the child's start.
 //
 // The thread gets its private descriptor table in three steps. First, the child's three descriptors are sent into a
@@ -77,7 +77,7 @@ static int reserved = -1; // the last number of its word; refers to /dev/null, o
 
 // Reserves the descriptor numbers for starting children. This function runs before main(), when only inherited
 // descriptors are open. If the limit of descriptors is low, this function does not reserve any numbers, and a file
-// system that hangs may block a child.
+// system that hangs can block a child.
 __attribute__((constructor)) static void reserve(void) {
   struct rlimit limit = {0};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < RESERVING_LIMIT) return;
@@ -127,7 +127,7 @@ static void *run_spawner(void *context) {
   own->is_done = true;
   pthread_cond_broadcast(&done);
   pthread_mutex_unlock(&lock);
-  // Do not join this thread, because its end closes the child's files and may block.
+  // Do not join this thread, because at its end the kernel closes the child's files, which can block.
   return NULL;
 }
 

@@ -42,7 +42,7 @@ int cd_file_open_regular(int directory, const char *path, bool follow, int *ret_
   return open_place(openat(directory, path, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW)), ret_descriptor);
 }
 
-// Opens a path without following the magic links of /proc, whose targets may be in the mounts of a container. Limit: if
+// Opens a path without following the magic links of /proc, whose targets can be in the mounts of a container. Limit: if
 // openat2 is missing (ENOSYS before Linux 5.6) or forbidden by a filter (EPERM), magic links are followed.
 static int open_named(const char *path, int *ret_descriptor) {
   const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS};
@@ -52,7 +52,7 @@ static int open_named(const char *path, int *ret_descriptor) {
 }
 
 // Whether crashd was dumpable before a thread first changed its user. The value is read only once, because the kernel
-// clears the attribute at each change of the user. Several threads may change their user at the same time.
+// clears the attribute at each change of the user. Several threads can change their user at the same time.
 static pthread_once_t dumpable_once = PTHREAD_ONCE_INIT;
 static int dumpable;
 

@@ -11,7 +11,7 @@
 // The value of the kernel's SCM_MAX_FD.
 #define DESCRIPTOR_LIMIT 253
 
-// The value of the kernel's NGROUPS_MAX, because limits.h may define another value.
+// The value of the kernel's NGROUPS_MAX, because limits.h can define another value.
 #define GROUP_LIMIT 65536
 
 #ifndef SO_PEERPIDFD

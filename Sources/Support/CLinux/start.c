@@ -13,7 +13,8 @@
 
 // Moves the sockets to the descriptors from 3 on, without close-on-exec. Returns the errno of the step that failed.
 static int pass_sockets(const int *sockets, int count) {
-  // A target may have the number of another socket. Copies above all targets are made first, so that no socket is lost.
+  // The target number of one socket can be the number of another socket. Therefore first copy all sockets to numbers
+  // above all targets, so that no socket is overwritten.
   int copies[CS_PROCESS_SOCKET_LIMIT];
   for (int i = 0; i < count; i++) {
     copies[i] = fcntl(sockets[i], F_DUPFD_CLOEXEC, FIRST_SOCKET + count);
@@ -60,7 +61,7 @@ static int become(const char *file, char *const arguments[], char *const environ
     if (prctl(PR_SET_PDEATHSIG, options->death_signal) != 0) {
       return errno;
     }
-    // The parent may have ended before the call of prctl.
+    // The parent can have ended before the call of prctl.
     if (getppid() != parent) {
       return ESRCH;
     }

@@ -25,7 +25,7 @@ public struct SettingKey<Settings>: Sendable {
   public var takes: String
   /// Whether a reload applies a changed value to a running program.
   public var isLive = false
-  /// Whether the key is forbidden in a settings file, because several users may read the file.
+  /// Whether the key is forbidden in a settings file, because several users can read the file.
   public var isSecret = false
   /// Sets the property.
   ///

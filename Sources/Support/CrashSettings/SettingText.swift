@@ -57,7 +57,7 @@ public enum SettingText: Sendable {
 
   /// Quotes a string for YAML.
   ///
-  /// The string may contain any character.
+  /// The string can contain any character.
   public static func quoted(_ text: String) -> String { "'\(text.replacing("'", with: "''"))'" }
 
   /// Formats an age in the largest unit that divides it.

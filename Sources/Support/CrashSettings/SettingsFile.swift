@@ -10,7 +10,7 @@ struct SettingsFile {
   static let limitBytes = 64 << 10
 
   let path: String
-  /// Whether error messages may contain values of the file.
+  /// Whether error messages are allowed to contain values of the file.
   let tellsValues: Bool
 
   func place(_ node: Node) -> String { node.mark.map { "\(path):\($0.line)" } ?? path }

@@ -10,7 +10,7 @@ public enum SettingsPlace: Sendable {
     _ name: String, named path: String?, _ environment: [String: String], else directory: String?
   ) -> String? {
     if let path, !path.isEmpty { return path }
-    // systemd may list several directories, separated by colons. The first directory is that of this program.
+    // systemd can list several directories, separated by colons. The first directory is that of this program.
     let service = environment["CONFIGURATION_DIRECTORY"]?.split(separator: ":").first.map(String.init)
     guard let directory = service ?? directory else { return nil }
     let file = "\(directory)/\(name)"

@@ -11,14 +11,15 @@ public struct SettingsTable<Settings>: Sendable {
   var prefix: String
   /// The variables with this prefix that are not settings.
   var otherVariables: Set<String>
-  /// Whether error messages may contain values.
+  /// Whether error messages are allowed to contain values.
   ///
-  /// The value must be false if users may enter a secret in place of another value.
+  /// The value must be false if users can enter a secret in place of another value.
   var tellsValues: Bool
 
   /// Creates a table.
   ///
-  /// `prefix` is the prefix of environment variables, and `otherVariables` are those with it that are not settings.
+  /// `prefix` is the prefix of environment variables, and `otherVariables` are the variables with this prefix that are
+  /// not settings.
   public init(
     _ keys: [SettingKey<Settings>], lists: [SettingList<Settings>] = [], variablesBegin prefix: String,
     but otherVariables: Set<String>, tellsValues: Bool = true
@@ -76,7 +77,7 @@ public struct SettingsTable<Settings>: Sendable {
   func unknown(_ name: String, _ place: String) -> SettingsError {
     let sections = Set(keys.compactMap { key in key.name.lastIndex(of: ".").map { String(key.name[..<$0]) } })
     let names = lists.map(\.name) + sections.sorted() + keys.filter { !$0.isSecret }.map(\.name)
-    // Show only strings that look like names. A user may have forgotten the key of a secret, so that the secret is in
+    // Show only strings that look like names. A user can have forgotten the key of a secret, so that the secret is in
     // the place of the key.
     let isTold = tellsValues || (name.utf8.count <= 48 && name.utf8.allSatisfy(Self.isOfName))
     return SettingsError(

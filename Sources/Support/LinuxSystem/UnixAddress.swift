@@ -41,7 +41,7 @@ public struct UnixAddress: Sendable {
   public func connect(_ socket: Int32) -> Int32 { unsafe call(socket, Glibc.connect) }
 
   private func call(_ socket: Int32, _ function: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
-    // Invariant: a sockaddr_un may be passed as a sockaddr, because it has the same first field, and the size is that
+    // Invariant: a sockaddr_un can be passed as a sockaddr, because it has the same first field, and the size is that
     // of the sockaddr_un.
     unsafe withUnsafePointer(to: address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {

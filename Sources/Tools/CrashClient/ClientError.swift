@@ -2,9 +2,9 @@ public import CrashProtocol
 
 /// The reason why a call to crashd failed.
 public enum ClientError: Error, Equatable, Sendable {
-  /// No crashd listens at `path`, or the caller may not connect: start crashd, or use another socket.
+  /// No crashd listens at `path`, or the caller is not allowed to connect: start crashd, or use another socket.
   case unreachable(path: String, errno: Int32)
-  /// crashd did not answer in time; it may still complete the call.
+  /// crashd did not answer in time; it can still complete the call.
   case timedOut(path: String)
   /// The connection ended before the reply was complete, because crashd stopped or disconnected this client as a slow
   /// reader.

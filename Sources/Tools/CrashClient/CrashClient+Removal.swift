@@ -6,8 +6,8 @@ extension CrashClient {
   /// - Parameters:
   ///   - time: The time in RFC 3339.
   ///   - isDryRun: Whether to count the reports without removing them.
-  ///   - limit: The number of removed reports after which the call stops. The call may slightly exceed `limit`. If the
-  ///     result is at least `limit`, more reports may remain: repeat the call.
+  ///   - limit: The number of removed reports after which the call stops. The call can slightly exceed `limit`. If the
+  ///     result is at least `limit`, more reports can remain: repeat the call.
   /// - Returns: The number of removed reports.
   /// - Throws: `ClientError`.
   public func prune(before time: String, isDryRun: Bool = false, limit: Int? = nil) throws(ClientError) -> Int {

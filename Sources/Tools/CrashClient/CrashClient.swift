@@ -103,7 +103,7 @@ public struct CrashClient: Sendable {
   ///
   /// A crashd version without this feature does not return stacks.
   public func stacks(id: String) throws(ClientError) -> [RecordedStack] {
-    // Do not decode the report itself: it may have the format of a later version, which this version cannot decode.
+    // Do not decode the report itself: it can have the format of a later version, which this version cannot decode.
     try call(Methods.Get.self, .init(id: id, stacks: true), returning: GetReply<Unread>.self).stacks ?? []
   }
 
@@ -124,8 +124,9 @@ public struct CrashClient: Sendable {
 
   /// Stores the crash that a record line contains.
   ///
-  /// A process prints this line if it can reach no crashd. `record` is the line from its mark to its last digit. The
-  /// report belongs to the caller's uid. A crash that crashd already has is not stored again.
+  /// A process prints this line if it can reach no crashd. `record` is the record line without the text that a log adds
+  /// in front of it or behind it. The report belongs to the caller's uid. A crash that crashd already has is not stored
+  /// again.
   public func importRecord(_ record: String) throws(ClientError) -> ImportedRecord {
     // crashd answers after it has read the symbols of the crash.
     try call(Methods.Import.self, .init(record: record), extra: .seconds(300))

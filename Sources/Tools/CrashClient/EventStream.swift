@@ -8,7 +8,7 @@ public final class EventStream {
   public enum Event: Sendable, Equatable {
     /// The stream has begun. Every report that is stored after this event is delivered.
     case ready
-    /// A report, and the cursor of the position after it. The stream may deliver a report again when the report has
+    /// A report, and the cursor of the position after it. The stream can deliver a report again when the report has
     /// more details.
     case report(ReceivedReport, cursor: String)
   }
@@ -105,6 +105,6 @@ extension EventStream {
   }
 }
 
-// The connection's buffer has no lock, so only one thread may read.
+// The connection's buffer has no lock, so only one thread is allowed to read.
 @available(*, unavailable)
 extension EventStream: Sendable {}

@@ -36,8 +36,8 @@ public final class IncidentStream {
     let reply = try connection.receive(Methods.Incidents.Reply.self, until: deadline, watching: hangup)
     isOver = !reply.continues
     guard let cursor = reply.parameters.cursor else {
-      // A crashd version may not support streams of incidents. Such a crashd replies with a list, which does not have a
-      // cursor.
+      // Some crashd versions do not support streams of incidents. Such a crashd replies with a list, which does not
+      // have a cursor.
       throw reply.continues ? .malformedReply("incidents without a cursor") : .tooOld("stream incidents")
     }
     return Page(incidents: reply.parameters.incidents, cursor: cursor, lost: max(0, reply.parameters.lost ?? 0))

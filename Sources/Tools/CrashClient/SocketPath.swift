@@ -8,7 +8,7 @@ public enum SocketPath: Sendable {
   /// of the system's crashd if it exists, or the socket of the user's crashd.
   ///
   /// The socket of the user's crashd is in `XDG_RUNTIME_DIR`. The variable is used only if the directory belongs to the
-  /// caller's effective user and no other user can write into it. After `su`, `XDG_RUNTIME_DIR` may name the directory
+  /// caller's effective user and no other user can write into it. After `su`, `XDG_RUNTIME_DIR` can name the directory
   /// of another user, whose daemon is untrusted.
   public static func find(option: String?, environment: [String: String]) -> String {
     find(option: option, environment: environment, systemDirectory: "/run")

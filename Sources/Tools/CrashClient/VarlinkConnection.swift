@@ -28,7 +28,7 @@ final class VarlinkConnection {
     do throws(ClientError) {
       try socket.send(frame, until: deadline)
     } catch .closed {
-      // Ignore a send error, because crashd may have sent a reason before it closed the connection. `receive` reads
+      // Ignore a send error, because crashd can have sent a reason before it closed the connection. `receive` reads
       // this reason, or reports the end of the stream.
     }
   }
@@ -42,7 +42,7 @@ final class VarlinkConnection {
     let message = try nextMessage(until: deadline, watching: watching)
     let reply: VarlinkReply<Parameters>
     do {
-      // The socket may belong to another user, so the reply is untrusted. Check the nesting depth first, because the
+      // The socket can belong to another user, so the reply is untrusted. Check the nesting depth first, because the
       // cost of decoding `JSONValue` increases with the depth.
       try JSONDepth.check(message)
       let decoder = JSONDecoder()

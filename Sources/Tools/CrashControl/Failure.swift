@@ -117,7 +117,7 @@ public struct Failure: Error, Sendable, Equatable {
 
   /// Returns the message for a store without reports.
   ///
-  /// The message mentions processes that have just ended, because crashd may still be reading their rings.
+  /// The message mentions processes that have just ended, because crashd can still be reading their rings.
   public static func noCrash(of client: CrashClient?) -> Failure {
     let ending = (try? client?.status().ending) ?? 0
     let who = ending == 1 ? "a process has just ended" : "\(ending) processes have just ended"

@@ -8,7 +8,7 @@ public enum ReportQuery: Sendable {
   /// The result is sorted by the time of the crash, the latest first.
   ///
   /// crashd returns reports in the order in which they were stored. A report that waited for symbols, or waited in the
-  /// spool, may be stored after reports of later crashes.
+  /// spool, can be stored after reports of later crashes.
   public static func fetch(_ query: ListQuery, from client: CrashClient) throws(ClientError) -> [ReportSummary] {
     try newest(query, from: client).reports
   }
@@ -43,7 +43,7 @@ public struct ReportPages: Sendable {
   private let hasPreliminary: Bool
   /// The ids of preliminary reports on earlier pages.
   ///
-  /// A later page may contain the same reports again as stored reports.
+  /// A later page can contain the same reports again as stored reports.
   private var preliminary: Set<String> = []
 
   /// Creates the pages without calling crashd.

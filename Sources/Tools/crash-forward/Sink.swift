@@ -15,12 +15,12 @@ public protocol Sink: Sendable {
 public enum Delivery: Sendable, Equatable {
   /// The server accepted the event.
   case delivered
-  /// The server will never accept this event, for the given reason. The server may still accept other events.
+  /// The server will never accept this event, for the given reason. The server can still accept other events.
   case refused(String)
   /// The server does not accept the event now, for the given reason.
   ///
   /// `after` is the retry delay that the server requests. `maybeNever` means that the server rejected the event or the
-  /// key, and may reject the event at every retry.
+  /// key, and can reject the event at every retry.
   case later(String, after: Duration? = nil, maybeNever: Bool = false)
 }
 

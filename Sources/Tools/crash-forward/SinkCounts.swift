@@ -44,7 +44,7 @@ public final class SinkBoard: Sendable {
       body(&all[name, default: SinkCounts()])
       return before == all[name]?.text(name) ? nil : all.sorted { $0.key < $1.key }.map { $1.text($0) }
     }
-    // Replace line breaks, because systemd parses each line as an assignment. Parts of the status line may come from a
+    // Replace line breaks, because systemd parses each line as an assignment. Parts of the status line can come from a
     // server.
     if let lines { changed(CleanText.line(lines.joined(separator: "; "))) }
   }

@@ -1,7 +1,7 @@
 import CrashClient
 import CrashProtocol
 
-// What each runner does in the same way.
+// The steps that all runners have in common.
 extension SinkRunner.Surroundings {
   /// Begins the stream of a sink.
   ///

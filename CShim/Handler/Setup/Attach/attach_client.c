@@ -92,7 +92,7 @@ static void handle_control(int socket, const uint8_t *message, size_t size) {
   cs_control_answer answer = {.magic = CS_CONTROL_ANSWER_MAGIC, .version = CS_CONTROL_VERSION};
   answer.result = cs_control_read(message, size, &control, &answer.number);
   if (answer.result == CS_CONTROL_DONE) answer.result = apply(socket, &control, &answer.count);
-  // If crashd does not read its answers and the socket's buffer is full, the answer is dropped.
+  // If crashd does not read the answers and the socket's buffer is full, the answer is dropped.
   if (cs_link_is_ours(socket)) cs_send(socket, &answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 

@@ -7,7 +7,7 @@
 
 #include "cs_shim.h"
 
-// Parses `size` bytes, which may have any content. `size` is the full size of the message. If the receiver's buffer was
+// Parses `size` bytes, which can have any content. `size` is the full size of the message. If the receiver's buffer was
 // too small for the message, `size` is larger than the number of bytes at `message`. Fills `ret_control` if the result
 // is CS_CONTROL_DONE, and otherwise leaves it unchanged. In every case, stores in `ret_number` the number with which
 // crashd identifies the message, or 0 if the message does not begin with a header.

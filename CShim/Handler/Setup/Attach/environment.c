@@ -152,7 +152,7 @@ static bool default_socket(char *to, size_t size) {
   return is_user || print(to, size, "%s/%s", CS_ATTACH_SYSTEM_DIRECTORY, CS_ATTACH_SOCKET_NAME);
 }
 
-// Makes the path absolute, because the program may change its working directory.
+// Makes the path absolute, because the program can change its working directory.
 static bool print_absolute(char *to, size_t size, const char *path) {
   char here[CS_RING_PATH_LIMIT_BYTES];
   if (path[0] == '/') return print(to, size, "%s", path);

@@ -132,7 +132,7 @@ static bool wait_once(int socket, struct timespec *at_most, bool *ret_is_over) {
   const bool ends_hold = at_most == NULL && is_held;
   if (ends_hold) at_most = &held;
   const long ready = cs_system_call(SYS_ppoll, (long)waits, 2, (long)at_most, 0, CS_KERNEL_SIGNAL_SET_BYTES, 0);
-  // The pause also ends if its remaining time is 0, because ppoll may return for a message each time before it reports
+  // The pause also ends if its remaining time is 0, because ppoll can return for a message each time before it reports
   // the timeout.
   if (ends_hold && (ready == 0 || held.tv_nsec == 0)) is_held = false;
   *ret_is_over = (ready == 0 && !ends_hold) || (ready < 0 && ready != -EINTR) || cs_own_are_dismissed();
@@ -148,8 +148,8 @@ bool cs_link_wait(int socket, int timeout_ms) {
   struct timespec left = {.tv_sec = timeout_ms / 1000, .tv_nsec = timeout_ms % 1000 * (long)NS_PER_MS};
   bool is_over = cs_own_are_dismissed();
   while (!is_over) {
-    // If this thread shares the program's descriptor table, the program may close the descriptor during the wait. The
-    // number may then refer to a socket of the program, whose data this thread must not read.
+    // If this thread shares the program's descriptor table, the program can close the descriptor during the wait. The
+    // number can then refer to a socket of the program, whose data this thread must not read.
     if (wait_once(socket, timeout_ms < 0 ? NULL : &left, &is_over)) return cs_link_is_ours(socket);
   }
   return false;

@@ -14,12 +14,12 @@
 #include "../../Signal/Dispatch/watchdog.h"
 
 // The watchdog's own code only makes system calls and needs little stack. The size is larger, because glibc places the
-// program's static thread-locals on this stack, and a profiler's signal handler may run on it. Unused pages need only
+// program's static thread-locals on this stack, and a profiler's signal handler can run on it. Unused pages need only
 // address space.
 #define WATCHDOG_STACK_BYTES (UINT64_C(256) * 1024)
 
 // A thread that starts another one waits at most this number of times, one second each, until the new thread is ready.
-// A single second may be too short on a busy machine.
+// A single second can be too short on a busy machine.
 #define READY_TRIES 10
 
 static int watchdog_pid; // the process whose watchdog runs; a forked child has no watchdog
@@ -38,7 +38,7 @@ static void *begin(void *context) {
   cs_own_wake(&thread->is_ready);
   thread->routine();
   // If crashd has refused the process, the connection's thread ends although the threads were not dismissed (asked to
-  // end). Its thread ID is then cleared, because the kernel may reuse the ID. A dismissed thread does not clear its
+  // end). Its thread ID is then cleared, because the kernel can reuse the ID. A dismissed thread does not clear its
   // thread ID. The caller that dismissed it waits, at most one second, until the kernel releases this ID.
   if (!cs_own_are_dismissed()) cs_own_tid_set(thread->role, 0);
   return NULL;
@@ -69,7 +69,7 @@ static int create(cs_own_thread *thread, size_t stack_bytes) {
 cs_shim_error cs_own_thread_start(cs_own_thread *thread, cs_shim_failure *ret_failure) {
   sigfillset(&thread->mask);
   // Only the first start of this thread in a process reads the signal mask of the thread that starts it. Later restarts
-  // run on any thread that calls setuid() or unshare(), which may have another mask.
+  // run on the thread that calls setuid() or unshare(), and this thread can have another mask.
   if (thread->starters_pid != cs_getpid()) pthread_sigmask(SIG_SETMASK, NULL, &thread->starters);
   thread->starters_pid = cs_getpid();
   // Swift's backtracer stops all threads with SIGPROF, and reports a failure if a thread blocks it. The shield's

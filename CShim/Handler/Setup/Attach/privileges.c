@@ -3,11 +3,11 @@
 //
 // - glibc changes the user or group in every thread. If the change succeeds in one thread and fails in another, glibc
 //   ends the process. prctl(PR_SET_KEEPCAPS) and capset() change the privileges of one thread only. After these two
-//   calls, the shield's threads still have the privileges with which they were created, so changing the user may fail
+//   calls, the shield's threads still have the privileges with which they were created, so changing the user can fail
 //   in them.
 // - The kernel does not let a process with several threads enter another user, mount or time namespace.
 //
-// The definitions in this file are weak. In a static executable, another function of libc may require libc's own
+// The definitions in this file are weak. In a static executable, another function of libc can require libc's own
 // definition of the same function. The linker then uses libc's definition.
 #include "cs_platform.h"
 
@@ -71,7 +71,7 @@ static void *next(function which) {
   return found;
 }
 
-// Finds libc's functions in a constructor. Later calls may come from a signal handler, which must not call dlsym,
+// Finds libc's functions in a constructor. Later calls can come from a signal handler, which must not call dlsym,
 // because dlsym takes the loader's lock.
 __attribute__((constructor(101))) static void find_early(void) {
   for (int which = 0; which < FUNCTIONS; which++)
@@ -84,7 +84,7 @@ static bool read_capabilities(int tid, struct __user_cap_data_struct ret_data[2]
   return cs_system_call(SYS_capget, (long)&header, (long)ret_data, 0, 0, 0, 0) == 0;
 }
 
-// Returns whether a thread of the shield may have other privileges than the calling thread.
+// Returns whether a thread of the shield can have other privileges than the calling thread.
 static bool have_other_rights(void) {
   struct __user_cap_data_struct here[2];
   // If another caller is restarting the shield's threads, waits at most one second until they have started, because
@@ -106,8 +106,8 @@ static int in_every_thread(long number, unsigned long first, unsigned long secon
   return (int)result;
 }
 
-// Makes the call in the same way as libc, with the shield's threads ended during the call. Ends the threads only if
-// their privileges may differ from those of the calling thread.
+// Ends the shield's threads, makes the call in the same way as libc, and starts the threads again. Does not end the
+// threads if their privileges cannot differ from those of the calling thread.
 #define CHANGE(which, name, call, number, first, second, third)                                                        \
   const bool is_aside = have_other_rights() && cs_own_threads_step_aside(true);                                        \
   __typeof__(name) *const libcs = (__typeof__(name) *)next(which);                                                     \
@@ -178,7 +178,7 @@ INTERPOSED int unshare(int flags) {
 }
 
 INTERPOSED int setns(int descriptor, int kind) {
-  // If `kind` is 0, the descriptor may belong to any kind of namespace.
+  // If `kind` is 0, the descriptor can belong to any kind of namespace.
   const bool may_need = kind == 0 || (kind & (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWTIME)) != 0;
   const bool is_aside = may_need && cs_own_threads_step_aside(false);
   __typeof__(setns) *const libcs = (__typeof__(setns) *)next(SETNS);

@@ -1,4 +1,4 @@
-// The steps of cs_shim_start in their order, and the code that reverses them if a start fails. A start may have two
+// The steps of cs_shim_start in their order, and the code that reverses them if a start fails. A start can have two
 // parts. First, a constructor makes the ring and installs the handlers. Later, the program's call adds the threads and
 // the connection.
 #include "cs_platform.h"
@@ -58,8 +58,8 @@ static void drop_parents_ring(void) {
   parents_ring = NULL;
 }
 
-// Closes a forked child's copies of the shield's descriptors. Processes in different pid namespaces may have the same
-// pid, so a child in a new namespace may have its parent's pid. The handler ignores the child's crashes until the child
+// Closes a forked child's copies of the shield's descriptors. Processes in different pid namespaces can have the same
+// pid, so a child in a new namespace can have its parent's pid. The handler ignores the child's crashes until the child
 // starts the shield again.
 static void child_after_fork(void) {
   const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
@@ -92,7 +92,7 @@ static void child_after_fork(void) {
 }
 
 // Restores the state that existed before a failed start. The alternate signal stack of the thread stays installed,
-// because a signal handler may be running on it.
+// because a signal handler can be running on it.
 static void undo(void) {
   cs_alternate_stacks_switch(false);
   cs_process.pid = 0;
@@ -151,7 +151,7 @@ static cs_shim_error go(const cs_shim_configuration *configuration, bool has_han
   // The ring's field must be set before the hello is sent, because crashd reads the field when it receives the hello.
   cs_process.ring->header.takes_last_crash = configuration->control_function != NULL;
   cs_attach_client_connect();
-  // At the fork, threads of the parent may have been inside the crash handler. The child does not have these threads,
+  // At the fork, threads of the parent can have been inside the crash handler. The child does not have these threads,
   // so it resets the handler's list of crashing threads.
   if (cs_watchdog_is_inherited()) {
     cs_watchdog_forget();
@@ -191,7 +191,7 @@ static cs_shim_error complete(const cs_environment *environment, const cs_shim_c
                               cs_shim_failure *ret_failure) {
   memcpy(cs_process.ring->header.name, environment->name, sizeof environment->name);
   cs_environment_apply(environment);
-  // The loader may have loaded more images since the first part of the start.
+  // The loader can have loaded more images since the first part of the start.
   cs_images_register(environment->executable);
   cs_texts_find();
   cs_places_find();
@@ -203,9 +203,9 @@ static cs_shim_error complete(const cs_environment *environment, const cs_shim_c
   return CS_SHIM_OK;
 }
 
-// A first-chance handler is a handler of the program that may resolve the fault before it counts as a crash (chance.h).
-// If the program left its handler with siglongjmp() shortly before the exit, the pending crash record must be withdrawn
-// here.
+// A first-chance handler is a handler of the program that can resolve a fault before the fault counts as a crash
+// (chance.h). If the program left its handler with siglongjmp() shortly before the exit, the pending crash record must
+// be withdrawn here.
 __attribute__((destructor)) static void at_exit(void) {
   if (cs_shim_is_started()) cs_chance_end_all();
 }
@@ -255,7 +255,7 @@ cs_shim_error cs_shim_start(const cs_shim_configuration *configuration, cs_shim_
   return error;
 }
 
-// A forked child does not call its parent's status function. The function may need a lock that another thread held at
+// A forked child does not call its parent's status function. The function can need a lock that another thread held at
 // the fork and that is therefore never released.
 static cs_shim_error start_like_parent(cs_shim_failure *ret_failure) {
   const cs_shim_configuration defaults = {0};

@@ -1,6 +1,7 @@
-// The thread of the answers makes the calls that may need a lock of the program. The thread gives the seats of parked
-// threads to other threads, resumes the callers of requests, and searches for threads that wait for the lock of a
-// parked thread. If the thread of the answers blocks, the ender (ender.c) still ends the process.
+// A parked thread is a thread that a trap has stopped, and its seat is its place in the thread pool (pool.h). The
+// thread of the answers makes the calls for parked threads that can need a lock of the program. The thread gives the
+// seats of parked threads to other threads, resumes the callers of requests, and searches for threads that wait for the
+// lock of a parked thread. If the thread of the answers blocks, the ender (ender.c) still ends the process.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -52,7 +53,7 @@ static bool is_cut[CS_PARK_LIMIT];
 static bool is_empty[CS_PARK_LIMIT]; // whether the seat of the thread is empty
 static cs_task_list task_list;
 
-// Unblocks the crash signals while the program's executors and callbacks run, because this code may crash. A signal
+// Unblocks the crash signals while the program's executors and callbacks run, because this code can crash. A signal
 // that was blocked on the thread that started the shield stays blocked.
 static void open_signals(const cs_own_thread *thread, sigset_t *ret_before) {
   const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
@@ -88,8 +89,8 @@ static void fill_seat(uint32_t index) {
   if (is_empty[index]) cs_drain_begin_by(park, CS_RING_VERDICT_REASON_UNAVAILABLE);
 }
 
-// Cuts the connections of the event loops that have parked since the last call. Each loop takes up to 50 ms, so the
-// callers of requests are answered before this call.
+// Shuts down the connections of the event loops whose threads have parked since the last call. Each loop takes up to 50
+// ms, so the callers of requests are answered before this call.
 static void cut_loops(void) {
   for (uint32_t index = 0; index < cs_park_count(); index++) {
     const cs_park *park = cs_park_at(index);
@@ -99,7 +100,7 @@ static void cut_loops(void) {
   }
 }
 
-// Handles the threads that have parked since the last call. Returns whether there was one.
+// Handles the threads that have parked since the last call. Returns whether a thread had parked.
 static bool handle_parks(void) {
   bool has_new = false;
   bool has_loop = false;
@@ -107,8 +108,8 @@ static bool handle_parks(void) {
     cs_park *park = cs_park_at(index);
     if (park != NULL && is_handled[index] && is_empty[index]) fill_seat(index);
     if (park == NULL || is_handled[index]) continue;
-    // The parked thread announces itself before it begins the drain, and then wakes this thread again. The caller is
-    // answered only after the drain has begun, so that a caller with an answer finds that the process drains.
+    // The parked thread announces itself before it begins the drain, and then wakes this thread again. Answer the
+    // request's caller only after the drain has begun, so that the caller finds that the process drains.
     if (park->verdict == CS_RING_VERDICT_DRAIN && cs_drain_phase_now() == CS_DRAIN_NONE) continue;
     is_handled[index] = has_new = true;
     fill_seat(index);

@@ -9,7 +9,7 @@
 // Starts the three threads. Returns false if a thread cannot be created.
 bool cs_answers_start(const cs_shim_containment *containment);
 
-// Cuts the connections of a parked event loop, so that its clients need not wait for the end of the process.
+// Shuts down the connections of a parked event loop, so that its clients need not wait for the end of the process.
 void cs_loop_cut(int tid);
 
 #endif

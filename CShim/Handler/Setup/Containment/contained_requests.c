@@ -1,4 +1,4 @@
-// Arms and finishes contained requests.
+// Starts and ends the containment of single requests; a request whose traps can be contained is called armed.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -30,7 +30,7 @@ bool cs_shim_contained_request_finish(cs_shim_request handle) {
 }
 
 // Changes the number of the shield's locks that a request holds. Does nothing if the entry belongs to another request,
-// because a task may hold a lock longer than its request runs.
+// because a task can hold a lock longer than its request runs.
 static void change_holds(cs_shim_request handle, int difference) {
   uint64_t *word = &cs_contained_requests[cs_request_index(handle)].holds;
   uint64_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);

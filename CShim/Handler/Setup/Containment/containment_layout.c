@@ -1,5 +1,5 @@
-// Determines the code in which containment must not stop a thread. The code runs before the first contained work
-// starts.
+// Determines the code in which containment must not stop a thread. The functions of this file run before the first
+// contained work starts.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -16,7 +16,7 @@
 #include "../../Signal/Containment/containment.h"
 #include "../../Signal/Unwind/cfi.h"
 
-// The beginnings of the file names of unsafe images. A thread that a trap stops inside an unsafe image may hold a lock
+// The beginnings of the file names of unsafe images. A thread that a trap stops inside an unsafe image can hold a lock
 // that other threads need, such as the loader's lock.
 static const char dispatch_image[] = "libdispatch.so";
 static const char *const unsafe_images[] = {"libc.so", "libpthread.so", "ld-linux", dispatch_image};
@@ -111,7 +111,7 @@ static bool note_cancellation(cs_contained_layout *layout) {
   for (size_t index = 0; index < sizeof functions / sizeof functions[0]; index++) {
     const uint64_t start = (uint64_t)(uintptr_t)functions[index];
     if (start == 0) continue;
-    // `start` may be the address of a stub in the procedure linkage table instead of the function's own address. A stub
+    // `start` can be the address of a stub in the procedure linkage table instead of the function's own address. A stub
     // is not the function to find, so this function then fails.
     if (!note_function(layout, start) || layout->function_start[layout->function_count - 1] != start) return false;
   }

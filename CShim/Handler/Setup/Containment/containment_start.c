@@ -25,8 +25,8 @@
 // number of processors is not the limit, because other threads take the seats of the parked threads.
 #define POOL_CAPACITY 8
 
-// How long exit() waits for the end of a drain, and then for the end of the process. Both take a fraction of a second,
-// unless a handler of the program receives the trap.
+// How long exit() waits for the end of a drain, and then for the end of the process. Each of the two waits takes a
+// fraction of a second, unless a handler of the program receives the trap.
 #define EXIT_NS      UINT64_C(10000000000)
 #define EXIT_SECONDS 10
 #define EXIT_TRIES   1000
@@ -86,7 +86,7 @@ static bool is_swift(const struct dl_phdr_info *information, uint64_t core) {
     if (header->p_type == PT_LOAD && core >= at && core < at + header->p_memsz) return true;
     if (header->p_type == PT_DYNAMIC) dynamic = (const ElfW(Dyn) *)(uintptr_t)at;
   }
-  // glibc has relocated the address of the strings, except in the image of the vdso.
+  // glibc has relocated the address of the string table, except in the image of the vdso.
   for (const ElfW(Dyn) *entry = dynamic; entry != NULL && entry->d_tag != DT_NULL; entry++) {
     if (entry->d_tag == DT_STRTAB && entry->d_un.d_ptr >= information->dlpi_addr)
       strings = (const char *)(uintptr_t)entry->d_un.d_ptr;

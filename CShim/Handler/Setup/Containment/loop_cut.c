@@ -1,4 +1,4 @@
-// Cuts the connections of an event loop whose thread is parked.
+// Shuts down the connections of an event loop whose thread is parked.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -57,8 +57,8 @@ static bool is_epoll(int descriptor) {
   return readlink(path, target, sizeof target - 1) > 0 && strstr(target, "[eventpoll]") != NULL;
 }
 
-// Returns whether the descriptor is a connection with this inode. The program may have closed the descriptor in the
-// meantime, and reused its number. Returns false for a listening socket, because other processes may share this socket.
+// Returns whether the descriptor is a connection with this inode. The program can have closed the descriptor in the
+// meantime, and reused its number. Returns false for a listening socket, because other processes can share this socket.
 static bool is_connection(int descriptor, unsigned long long inode) {
   struct stat status;
   int listens = 0;

@@ -13,8 +13,9 @@
 typedef struct cs_seat cs_seat;
 
 // Starts the threads and directs the jobs of Swift's global executor to them. `width` is the number of seats; 0: the
-// number of CPUs on which this process may run. Returns NULL, or the reason why this process cannot have a pool. After
-// a failure, no job runs on the pool. Only the first call in a process has an effect. Later calls return its result.
+// number of CPUs on which this process is allowed to run. Returns NULL, or the reason why this process cannot have a
+// pool. After a failure, no job runs on the pool. Only the first call in a process has an effect. Later calls return
+// its result.
 const char *cs_pool_start(uint32_t width);
 
 // Returns the seat of the calling thread; NULL: the thread has no seat.

@@ -28,7 +28,7 @@ typedef struct __attribute__((may_alias)) job_head {
 #define LIST_COUNT   4
 #define LOWEST_EVERY 61
 
-// How many jobs in a row a seat may take from `next_job`, so that the other jobs also run.
+// The maximum number of jobs that a seat takes from `next_job` in a row, so that the other jobs also run.
 #define NEXT_JOB_LIMIT 16
 
 cs_seat cs_seats[CS_SEAT_LIMIT];
@@ -43,7 +43,7 @@ static struct {
   void *tail;
 } lists[LIST_COUNT]; // protected by `lock`
 
-// Initial-exec, because __tls_get_addr may allocate memory.
+// Initial-exec, because __tls_get_addr can allocate memory.
 static __thread cs_seat *here __attribute__((tls_model("initial-exec")));
 static __thread bool runs_next __attribute__((tls_model("initial-exec")));
 static int64_t here_offset; // atomic: from the thread pointer to `here`; 0: there is no pool

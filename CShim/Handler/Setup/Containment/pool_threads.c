@@ -48,8 +48,8 @@ static void *begin(void *context) {
   // A sanitizer's pthread_create overwrites the signal mask, so the mask is set again.
   pthread_sigmask(SIG_SETMASK, &mask, NULL);
   prctl(PR_SET_NAME, "swift-pool", 0, 0, 0);
-  // Dispatch sets the nice value 0 for its threads of the default priority, if the process may do so. The threads of
-  // the pool do the same, so that they share the processor with other threads as Dispatch's threads would.
+  // Dispatch sets the nice value 0 for its threads of the default priority, if the process is allowed to do so. The
+  // threads of the pool do the same, so that they share the processor with other threads as Dispatch's threads would.
   setpriority(PRIO_PROCESS, 0, 0); // on Linux, 0 is the calling thread
   cs_alternate_stack_give_here();
   // acquire: pairs with cs_seat_replace().
@@ -99,7 +99,7 @@ bool cs_seat_replace(cs_seat *seat) {
   spare = NULL;
   if (successor != NULL) {
     successor->seat = seat;
-    // release: pairs with begin(). After this store, the thread may free the structure at any time.
+    // release: pairs with begin(). After this store, the thread can free the structure at any time.
     __atomic_store_n(&successor->has_seat, 1, __ATOMIC_RELEASE);
     syscall(SYS_futex, &successor->has_seat, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
   } else if (create(seat) == NULL) {

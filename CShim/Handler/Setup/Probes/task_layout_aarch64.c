@@ -126,7 +126,8 @@ static void find_executor(const cs_swift_runtime *runtime, cs_task_layout *layou
   if (!read_code(runtime->current_executor, &address, code) || !find_variable(code, address, LOAD_EXECUTOR, &found)) {
     return;
   }
-  // In this case, each variable has its own pair { module, offset }, but cs_task_layout has space for only one pair.
+  // With a tls_index, each variable has its own pair { module, offset }, but cs_task_layout has space for only one
+  // pair.
   if (found.tls_index != 0 || layout->tls_index != 0) return;
   layout->has_executor = true;
   layout->executor_offset = found.offset;

@@ -103,7 +103,7 @@ void cs_annotations_fix(const char *key, const char *value) {
   }
 }
 
-// The parent may write into its ring at the same time. An entry that changes during the copy is skipped. The copies
+// The parent can write into its ring at the same time. An entry that changes during the copy is skipped. The copies
 // leave no gaps, because readers in the handler stop at the first entry that was never used.
 void cs_annotations_inherit(const cs_ring *parent) {
   size_t count = 0;

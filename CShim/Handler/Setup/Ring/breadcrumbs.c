@@ -20,7 +20,7 @@ static bool take(cs_ring_breadcrumb *breadcrumb, uint64_t ticket) {
   return __atomic_compare_exchange_n(&breadcrumb->sequence, &seen, 0, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-// A long message is cut so that this many bytes stay available for the metadata, which may contain the ID of the
+// A long message is cut so that this many bytes stay available for the metadata, which can contain the ID of the
 // current request.
 #define METADATA_SHARE_BYTES 96
 

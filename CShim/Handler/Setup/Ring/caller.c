@@ -49,7 +49,7 @@ static void set_state(uint32_t value) {
   cs_own_wake(&now.state);
 }
 
-// A callback is code of the program and may crash. During a callback, crash signals are therefore unblocked. A crash
+// A callback is code of the program and can crash. During a callback, crash signals are therefore unblocked. A crash
 // signal stays blocked if the thread that started the shield had blocked it.
 static void make_call(void) {
   sigset_t before;

@@ -47,7 +47,7 @@ static bool starts_with(const char *text, const char *prefix) {
 }
 
 // Returns whether the path belongs to the distribution. The shield does not send files of the distribution, because
-// crashd finds the same file by its path. The Swift runtime may be part of a container image, which crashd cannot read.
+// crashd finds the same file by its path. The Swift runtime can be part of a container image, which crashd cannot read.
 // The runtime's path is therefore not treated as a system path.
 static bool is_system_path(const char *path) {
   if (strstr(path, "/swift/") != NULL) return false;
@@ -91,7 +91,7 @@ static int register_image(struct dl_phdr_info *info, size_t info_bytes, void *co
   if (now->count == CS_RING_IMAGE_LIMIT) return 0;
 
   // The entry is filled in private memory and then copied. The shield later reads the private entry, because the
-  // program may overwrite the ring.
+  // program can overwrite the ring.
   cs_ring_image image = {.bias = info->dlpi_addr, .start = start, .end = end};
   // The loader reports the executable first, without a name.
   const bool is_executable = now->total == 1;

@@ -35,7 +35,7 @@ static void *run(void *unused) {
   return NULL;
 }
 
-// The callback may run executors of the program, whose code may crash. During a call, crash signals are therefore
+// The callback can run executors of the program, whose code can crash. During a call, crash signals are therefore
 // unblocked. A crash signal stays blocked if the creating thread had blocked it.
 static void choose_open_signals(const sigset_t *blocked) {
   const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;

@@ -1,4 +1,4 @@
-// Opens the file for the last words at the start, because the crashing process may have another root or user.
+// Opens the file for the last words at the start, because the crashing process can have another root or user.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -31,7 +31,7 @@ extern char trap_fatal[] __asm__("$ss18_fatalErrorMessage__4file4line5flagss5Nev
     __attribute__((weak));
 extern char trap_error[] __asm__("swift_unexpectedError") __attribute__((weak));
 
-// Opens a file without waiting for its reader, if it is a FIFO. A symbolic link is refused, because another user may
+// Opens a file without waiting for its reader, if it is a FIFO. A symbolic link is refused, because another user can
 // have made it. A directory cannot be opened for writing.
 static cs_descriptor open_file(const char *path, int more_flags) {
   const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | more_flags;
@@ -39,8 +39,8 @@ static cs_descriptor open_file(const char *path, int more_flags) {
   return file < 0 ? (cs_descriptor){.number = -1} : cs_descriptor_described(file);
 }
 
-// Returns whether another user may have put the file at the path. This is the case if a user other than root and this
-// user owns the file, or if a regular file has several hard links. A hard link may refer to a file that the other user
+// Returns whether another user can have put the file at the path. This is the case if a user other than root and this
+// user owns the file, or if a regular file has several hard links. A hard link can refer to a file that the other user
 // cannot change directly.
 static bool is_strange(int file) {
   struct stat status = {0};

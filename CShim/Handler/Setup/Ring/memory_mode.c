@@ -19,7 +19,7 @@ static void apply(void) {
   const bool counts = is_withheld && own_mode != CS_RING_MEMORY_NONE;
   const uint32_t mode = counts ? (uint32_t)CS_RING_MEMORY_NONE : own_mode;
   const uint32_t shown = counts ? (uint32_t)CS_RING_MEMORY_WITHHELD : own_mode;
-  // relaxed: a concurrent crash may still record memory under the old mode. crashd removes this memory from the report.
+  // relaxed: a concurrent crash can still record memory under the old mode. crashd removes this memory from the report.
   __atomic_store_n(&cs_process.memory_mode, mode, __ATOMIC_RELAXED);
   __atomic_store_n(&cs_process.memory_shown, shown, __ATOMIC_RELAXED);
   cs_memory_mode_show();

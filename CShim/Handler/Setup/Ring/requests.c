@@ -13,7 +13,7 @@
 #include "../../Signal/Dispatch/trusted.h"
 #include "cs_ring_access.h"
 
-// The functions of the Swift runtime that TaskLocal.withValue calls. They are weak, because a program may use the
+// The functions of the Swift runtime that TaskLocal.withValue calls. They are weak, because a program can use the
 // shield without Swift's concurrency.
 extern __attribute__((weak, visibility("default"), swiftcall)) void
 swift_task_localValuePush(const void *key, void *value, const void *type);
@@ -93,7 +93,7 @@ cs_shim_request cs_shim_request_begin(cs_shim_text operation, cs_shim_text id) {
   const uint64_t generation = ++generations[index];
   __atomic_store_n(&request->state, generation << 8 | CS_RING_REQUEST_CLAIMED, __ATOMIC_RELAXED);
   __atomic_thread_fence(__ATOMIC_RELEASE); // the state is visible before the following writes
-  // atomic: cs_shim_request_number() may read the number for the handle of a request that has ended.
+  // atomic: cs_shim_request_number() can read the number for the handle of a request that has ended.
   __atomic_store_n(&request->number, number, __ATOMIC_RELAXED);
   request->started_ns = cs_clock_ns(CLOCK_REALTIME);
   memset(request->trace_id, 0, sizeof request->trace_id);

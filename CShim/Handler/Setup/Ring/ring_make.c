@@ -43,7 +43,7 @@ static uint64_t process_start_ns(void) {
   close(file);
   if (size <= 0) return now_ns;
   text[size] = 0;
-  // Field 2 is the process name, which may contain spaces and parentheses. It ends at the last closing parenthesis, and
+  // Field 2 is the process name, which can contain spaces and parentheses. It ends at the last closing parenthesis, and
   // field 3 follows.
   const char *at = strrchr(text, ')');
   for (int field = 3; at != NULL && field <= 22; field++)
@@ -110,11 +110,11 @@ static void prefault(cs_ring *ring) {
     bytes[at] = 0;
 }
 
-// Seals the file. After that, no process can shrink the file while crashd reads it. Afterward, only this process can
-// write to the file, through the mapping that already exists. Linux before 5.1 does not have F_SEAL_FUTURE_WRITE, which
-// forbids new writable mappings. On these kernels, crashd gets a read-only descriptor of the file. In addition, the
-// file's mode becomes read-only. Otherwise, a process of crashd's user could open the file again for writing through
-// /proc.
+// Seals the file. The seals prevent that a process shrinks the file while crashd reads it. With F_SEAL_FUTURE_WRITE,
+// only this process can write to the file, through the mapping that already exists. Linux before 5.1 does not have
+// F_SEAL_FUTURE_WRITE, which forbids new writable mappings. On these kernels, crashd gets a read-only descriptor of the
+// file. In addition, the file's mode becomes read-only. Otherwise, a process of crashd's user could open the file again
+// for writing through /proc.
 static cs_shim_error seal(int *file, cs_shim_failure *ret_failure) {
   const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
   if (!cs_ring_has_old_kernel && fcntl(*file, F_ADD_SEALS, seals | F_SEAL_FUTURE_WRITE) == 0) {
@@ -160,10 +160,10 @@ cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *r
 }
 
 void cs_spool_open(void) {
-  // If a constructor has opened a spool directory, cs_shim_start() may later set another directory.
+  // If a constructor has opened a spool directory, cs_shim_start() can later set another directory.
   if (cs_descriptor_is_ours(&cs_process.spool)) close(cs_process.spool.number);
-  // The mode of the spool directory may let all users create files, but let only a few users list them. O_PATH opens
-  // the directory without read permission.
+  // The mode of the spool directory can allow all users to create files, but only a few users to list them. O_PATH
+  // opens the directory without read permission.
   const int directory = cs_descriptor_raise(open(cs_process.spool_directory, O_PATH | O_DIRECTORY | O_CLOEXEC));
   cs_process.spool = directory < 0 ? (cs_descriptor){.number = -1} : cs_descriptor_described(directory);
 }

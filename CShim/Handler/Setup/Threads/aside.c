@@ -15,8 +15,8 @@
 #include "../../Signal/Dispatch/watch.h"
 
 // The maximum time to wait until the shield's threads end, as a number of tries and the pauses between them. The last
-// pause is the longest: the total is about one second. The limit is necessary because one of these threads may be
-// running a callback of the program, which may take any time.
+// pause is the longest: the total is about one second. The limit is necessary because one of these threads can be
+// running a callback of the program, which can take any time.
 #define LEAVE_TRIES    2000
 #define LEAVE_SLEEP_NS 500000
 #define FIRST_SLEEP_NS 20000
@@ -46,7 +46,7 @@ static bool has_threads(void) {
 static bool wait_for_end(void) {
   long sleep_ns = FIRST_SLEEP_NS;
   for (int attempt = 0; attempt < LEAVE_TRIES; attempt++) {
-    // Each try wakes the threads again, because a thread that was about to sleep may have missed an earlier wake-up.
+    // Each try wakes the threads again, because a thread that was about to sleep can have missed an earlier wake-up.
     cs_watch_wake();
     cs_caller_wake();
     cs_link_wake();

@@ -4,7 +4,7 @@
 // until glibc 2.41. abort() of glibc 2.42 raises SIGABRT first, and unblocks it only after it has removed the handler.
 // A crash by abort() on such a thread, for example a failed forced cast, would have no record.
 //
-// The definition is weak: in a static executable, another function of libc may require libc's own definition.
+// The definition is weak: in a static executable, another function of libc can require libc's own definition.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

@@ -49,7 +49,7 @@ static create_function *find_next(void) {
 }
 
 // Finds libc's function while the process has only one thread. A later call of dlsym could wait forever. dlsym takes
-// the loader's lock, and another thread may hold this lock while it waits for a thread that it creates. If the
+// the loader's lock, and another thread can hold this lock while it waits for a thread that it creates. If the
 // constructor of another library creates a thread before this constructor runs, the first call of pthread_create finds
 // the function.
 __attribute__((constructor(101))) static void find_early(void) {
@@ -91,7 +91,7 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *ret_thread,
   if (error == 0) return 0;
   cs_alternate_stack_unmap(thread);
   free(thread);
-  // Creating the thread may have failed because the new alternate stack used the memory that the thread's own stack
+  // Creating the thread can have failed because the new alternate stack used the memory that the thread's own stack
   // needs. The creation is therefore retried without an alternate stack.
   return error == EAGAIN ? create(ret_thread, attributes, routine, argument) : error;
 }

@@ -16,8 +16,8 @@ bool cs_async_context_of(cs_cfi_scratch *scratch, const uint64_t registers[CS_RE
   if (cs_memory_copy(prologue, start, sizeof prologue) != sizeof prologue || !cs_prologue_is_async(prologue)) {
     return false;
   }
-  // In the first bytes of a function, the function may not yet have stored the context on the stack. The context is
-  // then still in the register in which it was passed.
+  // In its first instructions, a function has possibly not stored the context on the stack yet. The context is then
+  // still in the register in which it was passed.
   if (is_exact && registers[CS_REGISTER_PC] - start < cs_async_prologue_bytes(prologue)) {
     *ret_context = registers[CS_REGISTER_ASYNC_CONTEXT];
     return true;

@@ -20,11 +20,11 @@ static bool passed_through_cxx_runtime(const cs_ring_record *record) SIGNAL_SAFE
   return false;
 }
 
-// Signal safety: __cxa_current_exception_type calls __tls_get_addr, which may allocate memory. This happens when a
+// Signal safety: __cxa_current_exception_type calls __tls_get_addr, which can allocate memory. This happens when a
 // thread first uses libstdc++'s thread-locals and libstdc++ was loaded after the program's start. If libstdc++ is on
 // the crashing stack, this thread has already used these thread-locals. This function returns early in two further
-// cases. If glibc aborts with a message, C++ did not end the process, and the abort may come from inside malloc. If
-// another thread sent SIGABRT, the signal may have interrupted malloc on this thread.
+// cases. If glibc aborts with a message, C++ did not end the process, and the abort can come from inside malloc. If
+// another thread sent SIGABRT, the signal can have interrupted malloc on this thread.
 void cs_record_exception(cs_ring_record *record) SIGNAL_SAFE {
   // If abort() or raise() of this process sent SIGABRT, the signal has the code SI_TKILL.
   const bool is_own = record->signal == SIGABRT && record->code == SI_TKILL && record->sender_pid == record->pid;

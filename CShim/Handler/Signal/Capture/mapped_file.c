@@ -1,6 +1,6 @@
 // Finds the mapped file that caused a SIGBUS. The kernel sends SIGBUS if the faulting page is beyond the end of the
-// file, or if it could not read the page. The path comes from the kernel's list of mappings (/proc/self/maps), because
-// the image table does not contain data files.
+// file, or if the kernel could not read the page from the file. The path comes from the kernel's list of mappings
+// (/proc/self/maps), because the image table does not contain data files.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

@@ -60,7 +60,7 @@ static bool is_report_mark(uint64_t at, size_t size) SIGNAL_SAFE {
   return true;
 }
 
-// Returns the offset of the last message. It starts at the last line with `report_mark`, and may continue over several
+// Returns the offset of the last message. It starts at the last line with `report_mark`, and can continue over several
 // lines. If no line has the mark, returns the last line.
 static size_t last_report(uint64_t text, size_t size) SIGNAL_SAFE {
   size_t line = 0;
@@ -81,9 +81,9 @@ static uint32_t copy_report(uint8_t *to, uint64_t text, size_t size, size_t limi
   return copy_begin(to, text + report, size - report, limit);
 }
 
-// Limits a string to its last TEXT_SEARCH_LIMIT_BYTES bytes, in which the last message is searched. The part starts at
-// the first byte of a character. The limit shortens the search, because another thread may meanwhile replace the string
-// and free its memory. If the last message is longer than the limit, its beginning is lost.
+// Limits a string to its last TEXT_SEARCH_LIMIT_BYTES bytes, in which the last message is searched. This part starts at
+// the first byte of a character. The limit shortens the search, because another thread can replace the string and free
+// its memory during the search. If the last message is longer than the limit, its beginning is lost.
 static uint64_t last_part(uint64_t text, size_t *size) SIGNAL_SAFE {
   if (*size <= TEXT_SEARCH_LIMIT_BYTES) return text;
   text += *size - TEXT_SEARCH_LIMIT_BYTES;
@@ -96,7 +96,7 @@ static uint64_t last_part(uint64_t text, size_t *size) SIGNAL_SAFE {
 }
 
 // Returns the part of the Swift runtime's string that no record contains yet. Sets `ret_size` to 0 if there is no new
-// part. If two threads trap at the same time, one thread may find both messages and the other thread no message.
+// part. If two threads trap at the same time, one thread can find both messages and the other thread no message.
 static uint64_t unrecorded(size_t *ret_size, size_t *ret_end) SIGNAL_SAFE {
   cs_memory memory = {0};
   uint64_t text = 0;
@@ -108,7 +108,7 @@ static uint64_t unrecorded(size_t *ret_size, size_t *ret_end) SIGNAL_SAFE {
   const size_t recorded = __atomic_load_n(&recorded_bytes, __ATOMIC_ACQUIRE);
   if (!cs_memory_read_word(&memory, cs_process.swift_message, &text) || text == 0) return 0;
   if (recorded > 0 && cs_memory_text_bytes(text + recorded - 1, 1) == 0) return 0;
-  // Measures only the part after the offset `recorded`, because the whole string may exceed the limit.
+  // Measures only the part after the offset `recorded`, because the whole string can exceed the limit.
   for (int round = 0; round < TEXT_SEARCH_ROUNDS; round++) {
     const size_t more = cs_memory_text_bytes(text + recorded + size, TEXT_SEARCH_LIMIT_BYTES);
     size += more;

@@ -48,7 +48,7 @@ void cs_message_mark_recorded(size_t end) SIGNAL_SAFE;
 
 // scrub.c: overwrites each run of text characters in `bytes`, a copy of aligned memory. `size` must be a multiple of
 // eight. Keeps words that are in a register, and words that are addresses of mapped memory. The bytes of these words
-// may look like text by chance.
+// can look like text by chance.
 void cs_scrub(uint8_t *bytes, size_t size, const cs_ring_registers *registers) SIGNAL_SAFE;
 
 #endif

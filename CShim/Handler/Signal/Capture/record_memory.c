@@ -9,7 +9,7 @@
 #include "../Dispatch/trusted.h"
 #include "registers.h"
 
-// After a stack overflow, the stack pointer may be below the stack, in the guard pages. The search for the stack ends
+// After a stack overflow, the stack pointer can be below the stack, in the guard pages. The search for the stack ends
 // this many pages of CS_PAGE_BYTES above the stack pointer, which is one page of the kernel if its pages have 64 KiB.
 #define GUARD_PAGE_LIMIT 16
 // The number of bytes to record before an address that a register contains. These bytes contain the header of malloc's
@@ -27,8 +27,8 @@ void cs_record_stack(cs_ring_slot *slot, cs_memory *memory) SIGNAL_SAFE {
   cs_ring_record *record = &slot->record;
   const uint32_t mode = cs_memory_mode();
   const uint64_t stack_pointer = record->registers.general[CS_REGISTER_STACK_POINTER] & ~UINT64_C(7);
-  // The stack of another thread may be directly below the guard page. The red zone (the bytes below the stack pointer
-  // that a function may use) is therefore recorded only if the stack pointer itself is readable.
+  // The stack of another thread can be directly below the guard page. The red zone (the bytes below the stack pointer
+  // that a function is allowed to use) is therefore recorded only if the stack pointer itself is readable.
   const bool is_on_stack = cs_memory_is_readable(stack_pointer);
   uint64_t start = is_on_stack ? stack_pointer - CS_RED_ZONE_BYTES : stack_pointer;
   for (int page = 0; page < GUARD_PAGE_LIMIT && !cs_memory_is_readable(start); page++) {

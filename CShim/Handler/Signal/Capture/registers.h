@@ -47,17 +47,17 @@
 #define CS_EINTR_LOSES_ARGUMENT true
 #endif
 
-// Whether a function that calls no other function (a leaf function) may have no frame. The stack pointer of its caller
+// Whether a function that calls no other function (a leaf function) can have no frame. The stack pointer of its caller
 // then equals its own.
 #define CS_LEAF_HAS_NO_FRAME (CS_RETURN_ADDRESS_BYTES == 0)
 
-// Returns whether the address may belong to user memory, whose addresses have `bits` bits. The first page is never
+// Returns whether the address can belong to user memory, whose addresses have `bits` bits. The first page is never
 // mapped.
 static inline bool cs_is_user_address(uint64_t address, unsigned bits) SIGNAL_SAFE {
   return address >= CS_PAGE_BYTES && address >> bits == 0;
 }
 
-// The order in which memory near the addresses in registers is recorded. A record may have fewer ranges than there are
+// The order in which memory near the addresses in registers is recorded. A record can have fewer ranges than there are
 // registers. On AArch64, Swift's self, the arguments and the registers that calls keep come first. The link register,
 // whose address is code, and the stack pointer are omitted.
 extern const uint8_t cs_memory_order[];
@@ -85,10 +85,10 @@ bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE
 bool cs_context_is_at_trap(const ucontext_t *context) SIGNAL_SAFE;
 
 // Returns whether the kernel fills the error code, the trap number and the fault address for this signal of the kernel.
-// On AArch64, the values may otherwise belong to an earlier fault of the thread.
+// On AArch64, the values can otherwise belong to an earlier fault of the thread.
 bool cs_registers_belong_to(int signal, int code) SIGNAL_SAFE;
 
-// Returns whether a signal that was sent may have interrupted the thread at a fault. In this case, the instruction at
+// Returns whether a signal that was sent can have interrupted the thread at a fault. In this case, the instruction at
 // the pc has faulted, and the thread has executed no instruction since the fault. This occurs if a handler of the fault
 // raised the signal again while the signal was blocked. The signal then stays pending until the handler returns to the
 // instruction that has faulted. The function also returns true at the first access to a page after a page fault that

@@ -31,7 +31,7 @@ __attribute__((always_inline)) static inline void cs_registers_here(cs_ring_regi
 #define CS_THREAD_DTV 0
 
 // Returns the thread pointer, relative to which thread-local variables are addressed. The code that a compiler
-// generates for thread-locals may not be signal-safe.
+// generates for thread-locals is not always signal-safe.
 static inline uint64_t cs_thread_pointer(void) SIGNAL_SAFE {
   uint64_t pointer;
   __asm__("mrs %0, tpidr_el0" : "=r"(pointer));

@@ -31,7 +31,7 @@ uint64_t cs_request_of_thread(void) SIGNAL_SAFE {
 }
 
 // Returns the handle of the calling thread's request. If the thread runs a task, only the task's own value is valid.
-// The handle of the thread may then belong to synchronous code that runs tasks on this thread.
+// The handle of the thread can then belong to synchronous code that runs tasks on this thread.
 static uint64_t handle_here(void) SIGNAL_SAFE {
   uint64_t handle = 0;
   const uint64_t key = __atomic_load_n(&cs_requests_here.key, __ATOMIC_RELAXED);

@@ -55,8 +55,8 @@ uint64_t cs_contained_request_here(void) SIGNAL_SAFE {
   return cs_contained_request_find().handle;
 }
 
-// Marks the request in the ring as trapped. Another thread may end the request at the same time: a task that the
-// request created without waiting for it may trap. One of the two exchanges fails, so the request is counted once.
+// Marks the request in the ring as trapped. Another thread can end the request at the same time, if the trap is in a
+// task for which the request does not wait. One of the two exchanges fails, so the request is counted once.
 static bool mark_in_ring(uint64_t handle) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   uint64_t running = cs_request_running(handle);

@@ -32,7 +32,7 @@ static inline uint64_t cs_contained_holds(uint64_t handle, uint32_t count) SIGNA
 
 extern cs_contained_request cs_contained_requests[CS_RING_REQUEST_LIMIT];
 
-// What the handler finds out about the request of the thread.
+// The facts that the handler finds about the request of the thread.
 typedef struct cs_request_found {
   uint64_t handle; // of the innermost contained request; 0: none
   bool is_armed;   // its caller still waits
@@ -47,7 +47,7 @@ cs_request_found cs_contained_request_find(void) SIGNAL_SAFE;
 // handler calls this function.
 uint64_t cs_contained_request_here(void) SIGNAL_SAFE;
 
-// Marks the contained request of the calling thread's task as trapped, and the requests inside it in which the task
+// Marks the contained request of the calling thread's task as trapped, and also the nested requests in which the task
 // runs. Without a contained request (0), marks all requests of the thread, because they never end. `is_waiter`: the
 // thread did not trap, but waits for a parked thread. Returns true if the shield must answer the caller of the
 // contained request.

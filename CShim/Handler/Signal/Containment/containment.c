@@ -75,7 +75,7 @@ static void give_place_back(void) SIGNAL_SAFE {
   __atomic_fetch_sub(&cs_contained_parked, 1, __ATOMIC_RELAXED);
 }
 
-// Returns whether our handler is installed. A handler that replaced ours and calls ours may hold a lock. In this case,
+// Returns whether our handler is installed. A handler that replaced ours and calls ours can hold a lock. In this case,
 // the trap is therefore not contained.
 bool cs_contained_is_direct(int signal) SIGNAL_SAFE {
   cs_kernel_action present = {0};

@@ -103,8 +103,8 @@ void cs_contained_note_way(cs_contained *work, const cs_ring_registers *register
 uint32_t cs_contained_way_of_trap(cs_contained *work, const cs_ring_registers *registers,
                                   uint32_t *ret_count) SIGNAL_SAFE;
 
-// Returns whether our handler is installed. If it is not installed, a handler that replaced ours has called ours, and
-// may hold a lock.
+// Returns whether our handler is installed. If our handler is not installed, a handler that replaced ours has called
+// it, and can hold a lock.
 bool cs_contained_is_direct(int signal) SIGNAL_SAFE;
 
 // Returns whether the signal is from a trap instruction.

@@ -10,7 +10,7 @@
 #include "../Dispatch/trusted.h"
 #include "cs_ring_access.h"
 
-// The maximum number of futex calls in one wait for a phase. A wake-up may end each call early.
+// The maximum number of futex calls in one wait for a phase. A wake-up can end each call early.
 #define AWAIT_TRIES 1000
 
 cs_containment cs_containment_now;

@@ -67,7 +67,8 @@ void cs_drain_note_record(const cs_park *park, uint64_t ticket) SIGNAL_SAFE;
 // thread (`is_waiter`).
 void cs_drain_note_trapped(uint32_t requests, bool is_waiter) SIGNAL_SAFE;
 
-// Requests that the drain ends. Returns false if there is no drain, or if it already ends for another reason.
+// Requests the end of the drain for the reason `end`. Returns false if there is no drain, or if it already ends for
+// another reason.
 bool cs_drain_end(cs_ring_drain_end end) SIGNAL_SAFE;
 
 // Notes a crash that does not drain the process. If the process is draining, the crash ends the drain. After a fault or
@@ -97,7 +98,7 @@ void cs_drain_publish(void) SIGNAL_SAFE;
 void cs_drain_let_go(void) SIGNAL_SAFE;
 
 // The routine of the ender, the thread that ends a drain. It uses only futexes, the clock and system calls, because any
-// lock of the program may be held forever.
+// lock of the program can be held forever.
 void cs_ender_run(void) SIGNAL_SAFE;
 
 // In a forked child: stores that there is no drain, and switches containment off.

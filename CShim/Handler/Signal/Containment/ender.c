@@ -18,9 +18,10 @@
 
 // The interval at which the ender checks the requests during a drain.
 #define LOOK_NS (10 * MS)
-// The drain is done if no request was in flight for this time. A connection that was just accepted has no request yet.
+// The drain is done if no request was in flight for this time. The time is above zero, because a connection that was
+// just accepted has no request yet.
 #define QUIET_NS (50 * MS)
-// On a machine under load, an event loop may need longer than QUIET_NS to read the request of a connection. While a
+// On a machine under load, an event loop can need longer than QUIET_NS to read the request of a connection. While a
 // thread waits for a processor, the drain therefore continues, at most for this time after the last request.
 #define STARVED_NS (1000 * MS)
 // The time from the phase TELLS to the end of the process, in which the callers are answered and their responses leave
@@ -97,7 +98,7 @@ static cs_ring_drain_end look(progress *way) SIGNAL_SAFE {
   way->quiet_looks = way->busy_ns == time_ns ? 0 : way->quiet_looks + 1;
   const cs_ring_drain_end full = end_by_capacity();
   if (full != CS_RING_DRAIN_NONE) return full;
-  // The ender itself may have waited for a processor, so the time alone does not show that nothing happened.
+  // The ender itself can have waited for a processor, so the time alone does not show that nothing happened.
   if (time_ns - way->busy_ns >= QUIET_NS && way->quiet_looks >= QUIET_NS / LOOK_NS) return CS_RING_DRAIN_DONE;
   if (time_ns - way->begin_ns >= cs_containment_now.grace_ns) return CS_RING_DRAIN_DEADLINE;
   const uint64_t stall_ns = cs_containment_now.stall_ns;

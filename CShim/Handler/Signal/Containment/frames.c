@@ -1,5 +1,5 @@
-// Lists the frames between a trap and the start of its work, and determines whether a thread may be stopped forever in
-// them.
+// Lists the frames between a trap and the start of its work, and determines whether it is safe to stop a thread forever
+// in them.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

@@ -90,7 +90,7 @@ static cs_ring_verdict_reason reason_of(const cs_ring_frame *frame, bool is_firs
   case CS_CONTAINED_PROGRAM:
     break;
   }
-  // The pc of a caller is a return address, which may be the first byte after its image.
+  // The pc of a caller is a return address, which can be the first byte after its image.
   return is_swift(frame->pc - !is_first) ? CS_RING_VERDICT_REASON_NONE : CS_RING_VERDICT_REASON_FOREIGN;
 }
 
@@ -207,7 +207,7 @@ cs_judgement cs_judge(int tid, int signal, const siginfo_t *information, ucontex
   if (cs_containment_mode() == CS_RING_CONTAINMENT_OFF) return judgement;
   judgement.verdict = CS_RING_VERDICT_DIE;
   cs_park *const refused = cs_park_before_stay(tid);
-  // The entry is in the state REFUSED after a fault. A sent signal may also interrupt the thread in the state JUDGING.
+  // The entry is in the state REFUSED after a fault. A sent signal can also interrupt the thread in the state JUDGING.
   // In this case, the entry stays in use.
   if (refused != NULL && cs_park_is_refused(refused)) cs_park_give_back(refused);
   judgement.reason = refused != NULL ? CS_RING_VERDICT_REASON_UNKNOWN : reason_to_die(signal, information, context);

@@ -1,4 +1,4 @@
-// Judges a trap: whether its thread may stay in the handler forever, and whether the process may continue.
+// Decides whether the thread of a trap can stay in the handler forever, and whether the process can continue.
 //
 // clang-format off
 // | situation                                           | verdict | reason                                             |
@@ -47,7 +47,8 @@ typedef struct cs_swift_image {
   bool is_runtime; // whether the image is one of Swift's own libraries
 } cs_swift_image;
 
-// What the setup finds out for the judgement. The fields do not change after the counts are stored.
+// The facts on which the decision depends, which the setup determines. The fields do not change after the counts are
+// stored.
 typedef struct cs_judge_layout {
   uint32_t swift_image_count; // atomic
   cs_swift_image swift_images[CS_JUDGE_SWIFT_IMAGE_LIMIT];

@@ -29,7 +29,7 @@ typedef enum cs_park_state : uint32_t {
   CS_PARK_STAYS = 3,
 } cs_park_state;
 
-// What a parked thread does next.
+// The next action of a parked thread.
 typedef enum cs_park_command : uint32_t {
   CS_PARK_WAIT = 0,
   CS_PARK_RECORD = 1, // writes a crash record of its trap, because a drain begins, and waits again

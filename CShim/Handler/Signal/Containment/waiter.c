@@ -22,7 +22,7 @@
 // threads, and those of the pool, block most other signals.
 static char mark;
 
-// Reads 32 bits of memory that another thread uses. The page may be unmapped at any time, so the kernel reads the
+// Reads 32 bits of memory that another thread uses. The page can be unmapped at any time, so the kernel reads the
 // memory.
 static bool read_half(uint64_t address, uint32_t *ret_value) SIGNAL_SAFE {
   const struct iovec local = {ret_value, sizeof *ret_value};
@@ -55,8 +55,8 @@ static bool is_ours(int signal, const siginfo_t *information) SIGNAL_SAFE {
          information->si_value.sival_ptr == &mark;
 }
 
-// Returns the entry of the parked thread for which the interrupted code waits, or NULL. The code may wait for another
-// lock or no lock any more, because the search read the system call and the owner of the lock at different times.
+// Returns the entry of the parked thread for which the interrupted code waits, or NULL. The code can now wait for
+// another lock or for none, because the search read the system call and the owner of the lock at different times.
 static cs_park *owner_here(const ucontext_t *context) SIGNAL_SAFE {
   uint64_t arguments[CS_CALL_ARGUMENT_COUNT];
   if (!cs_context_shows_call(context, SYS_futex, arguments)) return NULL;

@@ -99,7 +99,7 @@ static bool close_reserve(void) SIGNAL_SAFE {
   return cs_descriptor_is_ours(&cs_process.reserve) && cs_close(cs_process.reserve.number) == 0;
 }
 
-// If the program has lowered its limit of descriptors since the start, the number of the reserved descriptor may be
+// If the program has lowered its limit of descriptors since the start, the number of the reserved descriptor can be
 // above the limit. Closing the reserved descriptor then does not help. A thread that has its own descriptor table then
 // closes a standard stream in this table to get a free number. The stream stays open in the program's table. If a line
 // of the crash goes to stderr, stderr also stays open in the thread's own table.
@@ -115,8 +115,8 @@ static bool close_stream(void) SIGNAL_SAFE {
 
 bool cs_reserve_spend(long result) SIGNAL_SAFE {
   if (result != -EMFILE && result != -ENFILE) return false;
-  // Closes the reserved descriptor and, after EMFILE, also a standard stream. Closing only the reserved descriptor may
-  // not help, and some callers retry only once.
+  // Closes the reserved descriptor and, after EMFILE, also a standard stream. Closing only the reserved descriptor is
+  // not always sufficient, and some callers retry only once.
   const bool has_room = close_reserve();
   return (result == -EMFILE && close_stream()) || has_room;
 }

@@ -14,7 +14,7 @@
 #define LOCK_TRIES    500
 #define LOCK_SLEEP_NS 1000000
 // The maximum number of deliveries that one thread makes for other crashing threads. After each delivery, another one
-// may be necessary, because another thread may have crashed during the delivery.
+// can be necessary, because another thread can have crashed during the delivery.
 #define SERVE_ROUNDS CS_RING_SLOT_LIMIT
 
 static uint32_t has_failed; // atomic: whether the last delivery reached neither crashd nor the spool
@@ -105,7 +105,7 @@ static void deliver(int lock_tries) SIGNAL_SAFE {
   const int tid = cs_gettid();
   const uint32_t mine = __atomic_add_fetch(&cs_process.delivery_wanted, 1, __ATOMIC_SEQ_CST);
   for (int attempt = 0; attempt < lock_tries; attempt++) {
-    // Compares the counters by their difference, because they may wrap around.
+    // Compares the counters by their difference, because they can wrap around.
     const uint32_t done = __atomic_load_n(&cs_process.delivery_done, __ATOMIC_SEQ_CST);
     if ((int32_t)(done - mine) >= 0) return;
     int holder = 0;

@@ -62,8 +62,8 @@ void cs_spool_make_directory(void) SIGNAL_SAFE;
 // calls this function.
 bool cs_spool_copy(void) SIGNAL_SAFE;
 
-// Removes the spool file. If a crash, or another record that may be withdrawn, needs the file, writes the file again
-// instead. Precondition: only one thread at a time calls this function.
+// Removes the spool file. If a crash, or another pending record, needs the file, writes the file again instead.
+// Precondition: only one thread at a time calls this function.
 void cs_spool_take_back(void) SIGNAL_SAFE;
 
 // Writes bytes at an offset of the file. Returns false if the write fails.
@@ -82,7 +82,7 @@ bool cs_spool_put_bare_ring(int file) SIGNAL_SAFE;
 // table. Returns true if a descriptor was closed and the caller should retry its system call.
 bool cs_reserve_spend(long result) SIGNAL_SAFE;
 
-// Like cs_reserve_spend(), for system calls that must not fail. Another thread may get the number of the closed
+// Like cs_reserve_spend(), for system calls that must not fail. Another thread can get the number of the closed
 // descriptor before the caller retries. If that thread is the shield's connection thread, it soon closes its new
 // descriptor. If no further descriptor can be closed, this function therefore sleeps 1 ms and returns true, in the
 // first 100 attempts. `attempt` is the number of earlier attempts.

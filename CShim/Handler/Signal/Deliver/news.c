@@ -35,7 +35,7 @@ static void ring(void) SIGNAL_SAFE {
   const int tid = __atomic_load_n(&listener, __ATOMIC_SEQ_CST);
   if (tid != 0) {
     const bool has_rung = cs_system_call(SYS_tgkill, cs_getpid(), tid, CS_OWN_BELL, 0, 0, 0) == 0;
-    // Sending may fail, for example because the signal queue is full or a seccomp filter refuses the call. In this
+    // Sending can fail, for example because the signal queue is full or a seccomp filter refuses the call. In this
     // case, the ring's field shows that crashd must poll, and the next incident tries to send the signal again.
     show(has_rung);
     uint32_t only = NEW;

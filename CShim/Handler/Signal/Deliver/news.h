@@ -21,7 +21,7 @@ bool cs_news_take(void) SIGNAL_SAFE;
 void cs_news_listen(int tid) SIGNAL_SAFE;
 
 // Removes the listener. Returns when no thread is about to send the signal, or after 100 ms. After the return, the
-// listener may end and the kernel may reuse its thread ID.
+// listener can end, and the kernel can reuse its thread ID.
 void cs_news_ignore(void) SIGNAL_SAFE;
 
 // In a forked child: resets the state of this file's functions.

@@ -1,5 +1,5 @@
 // Writes the ring to a file if no crashd can be reached. If crashd can be reached, the handler also writes a copy,
-// because crashd may be killed before it has stored the report (docs/decisions/0070).
+// because crashd can be killed before it has stored the report (docs/decisions/0070).
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -10,7 +10,7 @@
 #include "../Kernel/privilege.h"
 #include "cs_ring_access.h"
 
-// The file contains memory of the process, so only its owner and crashd may read it.
+// The file contains memory of the process, so only its owner and crashd are allowed to read it.
 #define FILE_MODE 0600
 // The spool directory of a system-wide crashd has the set-group-ID bit, so new files get its group. crashd reads them
 // as a member of this group.
@@ -30,8 +30,8 @@ static spool_place place_by_path(void) SIGNAL_SAFE {
   return (spool_place){AT_FDCWD, cs_process.spool_partial_path, cs_process.spool_path};
 }
 
-// Uses the descriptor of the directory that was opened at the shield's start, because the path may meanwhile refer to
-// another directory. For example, the process may have changed its root, its mounts or its user.
+// Uses the descriptor of the directory that was opened at the shield's start, because the path can refer to another
+// directory now. For example, the process can have changed its root, its mounts or its user.
 static spool_place place_as_opened(void) SIGNAL_SAFE {
   const size_t name = cs_process.spool_name_offset;
   return (spool_place){cs_process.spool.number, cs_process.spool_partial_path + name, cs_process.spool_path + name};
@@ -43,9 +43,9 @@ static long look(const spool_place *place, struct stat *ret_directory) SIGNAL_SA
                                : cs_stat(cs_process.spool_directory, ret_directory);
 }
 
-// Returns whether a file in the directory may contain the ring's memory, which only the process's user and crashd may
-// read. If an untrusted user owns the directory, or if all users may replace files in it, the directory does not belong
-// to crashd.
+// Returns whether a file in the directory is allowed to contain the ring's memory, which only the process's user and
+// crashd are allowed to read. If an untrusted user owns the directory, or if all users are allowed to replace files in
+// it, the directory does not belong to crashd.
 static bool is_believed(const struct stat *directory) SIGNAL_SAFE {
   const bool is_open = (directory->st_mode & (S_IWGRP | S_IWOTH)) != 0 && (directory->st_mode & S_ISVTX) == 0;
   return S_ISDIR(directory->st_mode) && !is_open && cs_user_is_trusted(directory->st_uid);
@@ -62,7 +62,7 @@ static int create_file(const spool_place *place) SIGNAL_SAFE {
   int file = cs_openat(place->directory, place->partial, flags, FILE_MODE);
   for (int attempt = 0; cs_reserve_await(file, attempt); attempt++)
     file = cs_openat(place->directory, place->partial, flags, FILE_MODE);
-  // The mode is set with fchmod(), because the umask does not affect this call. The directory may have been replaced,
+  // The mode is set with fchmod(), because the umask does not affect this call. The directory can have been replaced,
   // so the file's group is compared with that of the directory that was checked.
   struct stat status = {0};
   const bool is_shared = file >= 0 && (directory.st_mode & S_ISGID) != 0;
@@ -80,14 +80,14 @@ void cs_spool_make_directory(void) SIGNAL_SAFE {
 
 static int create_file_by_path(const spool_place *place) SIGNAL_SAFE {
   int file = create_file(place);
-  // The directories may be missing, because crashd has never run on this machine. No crashd will then read the file, so
+  // The directories can be missing, because crashd has never run on this machine. No crashd will then read the file, so
   // a record line is better. If stderr does not take the line, cs_deliver_to_new_directory() makes the directories.
   if (file != -ENOENT || cs_process.record_to_stderr) return file;
   cs_spool_make_directory();
   return create_file(place);
 }
 
-// The kernel may refuse to write a core dump of this process for its user (privilege.h). In this case, only a file that
+// The kernel can refuse to write a core dump of this process for its user (privilege.h). In this case, only a file that
 // root owns gets the full ring. All other files get the reduced ring.
 static bool is_for_owner(int file) SIGNAL_SAFE {
   struct stat status = {0};
@@ -134,7 +134,7 @@ static bool is_needed(void) SIGNAL_SAFE {
 void cs_spool_take_back(void) SIGNAL_SAFE {
   if (cs_process.spool_path[0] == 0) return;
   if (is_needed()) write_file(false);
-  // Another thread may have withdrawn its record while the file was written. This code therefore checks again whether
+  // Another thread can have withdrawn its record while the file was written. This code therefore checks again whether
   // any record needs the file.
   if (is_needed()) return;
   const spool_place opened = place_as_opened();
@@ -144,7 +144,7 @@ void cs_spool_take_back(void) SIGNAL_SAFE {
 }
 
 // Returns whether crashd created the directory, and therefore deletes old files in it. If the shield created the
-// directory, there may be no crashd that deletes old files in it.
+// directory, there is possibly no crashd that deletes old files in it.
 static bool is_cleared(const spool_place *place) SIGNAL_SAFE {
   const mode_t wanted = S_ISVTX | S_IWOTH;
   struct stat directory = {0};
@@ -171,7 +171,7 @@ static int create_copy(spool_place *place) SIGNAL_SAFE {
   return is_cleared(place) ? create_file(place) : -EPERM;
 }
 
-// crashd accepts a copy only if its owner is the user as which the process attached. A thread of the process may create
+// crashd accepts a copy only if its owner is the user as which the process attached. A thread of the process can create
 // files as another user (setfsuid). In this case no copy is written, because the other user must not read the ring's
 // memory.
 static bool is_of_user(int file) SIGNAL_SAFE {

@@ -13,7 +13,7 @@
 // image is below 2^46.
 #define PLACE_SHIFT 36
 
-// The buffer is static, because the stack of the crashing thread may be small. Only one thread at a time writes a spool
+// The buffer is static, because the stack of the crashing thread can be small. Only one thread at a time writes a spool
 // file.
 static union {
   cs_ring_header header;

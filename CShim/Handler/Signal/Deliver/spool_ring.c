@@ -9,7 +9,7 @@
 #include "../Kernel/system_call.h"
 #include "cs_ring_access.h"
 
-// The maximum number of system calls for one write. More than one may be needed, because each call may write only a
+// The maximum number of system calls for one write. More than one can be needed, because each call can write only a
 // part of the bytes.
 #define WRITE_TRIES 64
 
@@ -72,7 +72,7 @@ static bool write_request(int file, uint32_t index) SIGNAL_SAFE {
   return cs_spool_put(file, &torn_state, sizeof torn_state, offset);
 }
 
-// Writes the requests in flight. An entry without a used bit is not read, because its page may be a hole of the ring,
+// Writes the requests in flight. An entry without a used bit is not read, because its page can be a hole of the ring,
 // and reading a hole allocates memory.
 static bool write_requests(int file) SIGNAL_SAFE {
   for (uint32_t word = 0; word < CS_REQUEST_WORD_COUNT; word++) {

@@ -73,7 +73,7 @@ void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
 
 bool cs_crasher_takes_reminder(cs_crasher *crasher) SIGNAL_SAFE {
   int committer = committer_of(crasher);
-  // The arriving signal may come from another process at the moment when the watchdog is about to send its reminder.
+  // The arriving signal can come from another process at the moment when the watchdog is about to send its reminder.
   // The kernel merges two pending signals of the same number. The thread therefore waits until the watchdog has sent
   // its signal, at most 10 s.
   for (int attempt = 0; attempt < WATCHER_TRIES && committer == CS_COMMITTER_REMINDING; attempt++) {
@@ -104,7 +104,7 @@ bool cs_crasher_commit_for(cs_crasher *crasher, bool is_last) SIGNAL_SAFE {
     return false;
   }
   // acquire: pairs with the release store in cs_crasher_commit_as(). If `is_at_commit` is set, the record is complete.
-  // A complete record must not be marked as partial, and must not change, because the thread may be in publish().
+  // A complete record must not be marked as partial, and must not change, because the thread can be in publish().
   const bool is_whole = __atomic_load_n(&crasher->is_at_commit, __ATOMIC_ACQUIRE);
   publish(crasher, is_whole ? 0 : CS_RING_RECORD_MINIMAL | CS_RING_RECORD_LATE);
   return true;

@@ -16,8 +16,8 @@ static cs_crasher crashers[CS_RING_SLOT_LIMIT];
 static int crashing_tid[CS_RING_SLOT_LIMIT];
 
 // 1 + a ticket whose record was withdrawn, because the program survived the fault. A ticket is a counter value that
-// selects a slot. The value is 0 if no withdrawn ticket is available. The next record that may be withdrawn reuses the
-// ticket. Without this reuse, a program that recovers from many faults would use up all slots.
+// selects a slot. The value is 0 if no withdrawn ticket is available. The next pending record reuses the ticket.
+// Without this reuse, a program that recovers from many faults would use up all slots.
 static uint64_t spare; // atomic
 
 void cs_crasher_forget_all(void) SIGNAL_SAFE {
@@ -43,7 +43,7 @@ static uint64_t draw_ticket(bool is_pending) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   const uint64_t found = is_pending ? __atomic_exchange_n(&spare, 0, __ATOMIC_RELAXED) : 0;
   // A ticket from before a survived crash is not reused. A record with this ticket would seem to belong to the survived
-  // crash. Also, a thread with a later ticket may have used the same slot.
+  // crash. Also, a thread with a later ticket can have used the same slot.
   if (found > __atomic_load_n(&ring->header.survived, __ATOMIC_RELAXED)) {
     const uint64_t ticket = found - 1;
     const uint64_t withdrawn = (ticket / CS_RING_SLOT_LIMIT + 1) << 2 | CS_RING_STATE_FREE;
@@ -55,8 +55,8 @@ static uint64_t draw_ticket(bool is_pending) SIGNAL_SAFE {
 
 // Takes a ticket and claims its slot, unless a thread with that slot is still in the handler. If no slot is free,
 // overwrites committed records, starting with the oldest one. Without overwriting, the records of signals that the
-// process survived would fill the ring. Concurrency: this thread may stall after its first call of is_taken().
-// Meanwhile, a thread with a later ticket may claim the slot and commit, and may still be in the handler. The second
+// process survived would fill the ring. Concurrency: this thread can stall after its first call of is_taken().
+// Meanwhile, a thread with a later ticket can claim the slot and commit, and can still be in the handler. The second
 // call of is_taken() detects that thread, because it stored its thread ID before the commit whose state the exchange
 // read.
 static bool take_slot(bool is_pending, uint64_t *ret_ticket) SIGNAL_SAFE {
@@ -68,7 +68,7 @@ static bool take_slot(bool is_pending, uint64_t *ret_ticket) SIGNAL_SAFE {
     uint64_t *state = &ring->slots[ticket % CS_RING_SLOT_LIMIT].state;
     uint64_t seen = __atomic_load_n(state, __ATOMIC_RELAXED);
     if ((seen & CS_RING_STATE_MASK) == CS_RING_STATE_WRITING) continue;
-    // A record that may be withdrawn must not overwrite another record.
+    // A pending record (one that can be withdrawn) must not overwrite another record.
     if (is_pending && (seen & CS_RING_STATE_MASK) != CS_RING_STATE_FREE) continue;
     uint64_t wanted = (ticket / CS_RING_SLOT_LIMIT + 1) << 2 | CS_RING_STATE_WRITING;
     // acquire: no later write of this thread to the slot becomes visible before the new state. Pairs with a reader's
@@ -114,7 +114,7 @@ static cs_crasher *claim(int tid, int signal, const siginfo_t *information, ucon
   crasher->scratch.memory = (cs_memory){0};
   crasher->scratch.row_pc = 0;
   // After this store, a second crash of this thread finds the slot. The record is cleared only after the store, because
-  // clearing may fault: the kernel may have no memory for a new page of the ring. That fault must count as a second
+  // clearing can fault: the kernel can have no memory for a new page of the ring. That fault must count as a second
   // crash of this thread. release: pairs with the acquire load of cs_crasher_at().
   __atomic_store_n(&crashing_tid[index], tid, __ATOMIC_RELEASE);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -41,7 +41,7 @@ cs_crasher *cs_crasher_of(int tid) SIGNAL_SAFE;
 // delivered its crash, at most about 1 s (others.h). If all slots are in use, counts the loss and returns NULL.
 cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
-// Claims a slot for a pending record, which may be withdrawn. `is_watched`: the thread has called cs_watch_enter().
+// Claims a slot for a pending record, which can be withdrawn. `is_watched`: the thread has called cs_watch_enter().
 cs_crasher *cs_crasher_claim_pending(int tid, const siginfo_t *information, ucontext_t *context,
                                      bool is_watched) SIGNAL_SAFE;
 
@@ -60,7 +60,7 @@ void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE;
 // watchdog's reminder and the thread has not finished its record. The thread must then stop writing the record.
 bool cs_crasher_takes_reminder(cs_crasher *crasher) SIGNAL_SAFE;
 
-// A complete record that may be withdrawn. The functions below do nothing if the record is already withdrawn or
+// A complete record that can be withdrawn. The functions below do nothing if the record is already withdrawn or
 // committed, or if another crash has claimed its slot.
 typedef struct cs_pending {
   cs_ring_slot *slot; // NULL: no record

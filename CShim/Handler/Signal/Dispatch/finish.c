@@ -38,7 +38,7 @@ static void queue(int signal, const siginfo_t *information) SIGNAL_SAFE {
   const int pid = cs_getpid();
   const int tid = cs_gettid();
   cs_sigmask(SIG_SETMASK, &all);
-  // The kernel refuses to queue the siginfo if the queue of signals is full. A seccomp filter may also refuse the call.
+  // The kernel refuses to queue the siginfo if the queue of signals is full. A seccomp filter can also refuse the call.
   // The signal is then sent without its siginfo.
   if (cs_queue_signal(pid, tid, signal, information) != 0) cs_system_call(SYS_tgkill, pid, tid, signal, 0, 0, 0);
 }
@@ -70,7 +70,7 @@ void cs_finish_anew(int signal) SIGNAL_SAFE {
   information.si_code = SI_TKILL;
   information.si_pid = cs_getpid();
   cs_sigaction(signal, &cs_process.own, NULL);
-  // The code of the signal is not known. A trap of Swift is the most probable cause of its signal.
+  // The code of the signal is not known. A trap of Swift is the most probable cause of the trap signal.
   const int code = signal == CS_TRAP_SIGNAL ? CS_TRAP_CODE : SI_KERNEL;
   if (!happens_again(signal, code)) queue(signal, &information);
 }

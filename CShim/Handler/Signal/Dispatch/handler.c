@@ -76,7 +76,7 @@
 #define END_SLEEP_NS 200000000
 
 // Returns whether the kernel called the handler. If not, the program called it. A program that replaced our handler
-// with signal() may have received the address of our handler as the result. The program then calls our handler with
+// with signal() can have received the address of our handler as the result. The program then calls our handler with
 // only the signal number.
 static bool is_from_kernel(int signal, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
   const uint64_t from = (uint64_t)(uintptr_t)information;
@@ -92,8 +92,8 @@ static bool is_ignored(int signal, const siginfo_t *information) SIGNAL_SAFE {
 }
 
 // Unblocks SIGSEGV, SIGBUS and the crash's own signal. If a fault occurs while its signal is blocked, the kernel ends
-// the process at once. The crash's own signal is also the watchdog's reminder. The signal may be blocked, because
-// another handler that blocks it may have called ours. Returns the previous signal mask.
+// the process at once. The crash's own signal is also the watchdog's reminder. The signal can be blocked, because
+// another handler that blocks it can have called ours. Returns the previous signal mask.
 static uint64_t open_signals(int signal) SIGNAL_SAFE {
   const uint64_t wanted = UINT64_C(1) << (signal - 1) | UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1);
   uint64_t before = 0;
@@ -135,7 +135,7 @@ static void stay_for_drain(cs_park *park, const siginfo_t *information) SIGNAL_S
 }
 
 // Handles another signal of a thread that is already in the handler. If the signal is a fault, the handler itself has
-// crashed. A signal that was sent may be the watchdog's reminder. In both cases, the handler returns to the context of
+// crashed. A signal that was sent can be the watchdog's reminder. In both cases, the handler returns to the context of
 // the first crash. Core dumps and the program's handlers need the registers of that context. There is a second reason:
 // in the first process of a pid namespace, the default action ends the process only for a fault.
 static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *information,
@@ -143,8 +143,8 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
   const bool is_sent = information->si_code <= 0;
   if (is_sent && !cs_crasher_takes_reminder(crasher)) return;
   cs_park *const park = cs_park_of(crasher->tid); // of a trap that drains
-  // A first-chance handler is a handler of the program that may resolve the fault (first_chance.c). After a crash
-  // inside our handler, it will not run, so the first fault counts as a crash.
+  // A first-chance handler is a handler of the program that can resolve the fault (first_chance.c). After a crash
+  // inside our handler, the first-chance handler will not run, so the first fault counts as a crash.
   crasher->is_pending = false;
   crasher->depth++;
   if (!crasher->is_watched) {

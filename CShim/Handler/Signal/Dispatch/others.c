@@ -19,8 +19,8 @@
 #define WAIT_TRIES    5000
 #define WAIT_SLEEP_NS 200000
 
-// Threads that ran during the first crash, or that the sweep did not reach, may be about to crash for the same reason.
-// If the process may survive the signal, these threads are not halted, and may therefore crash soon. In this case, the
+// Threads that ran during the first crash, or that the sweep did not reach, can be about to crash for the same reason.
+// If the process can survive the signal, these threads are not halted, and can therefore crash soon. In this case, the
 // crashing thread waits at most 100 ms (200 × 0.5 ms). The wait ends early when no other thread has crashed for 20 ms
 // (40 × 0.5 ms). The 20 ms allow for busy processors, which delay the other threads. If the sweep timeout is longer
 // than the default, the 20 ms grow by the same factor.

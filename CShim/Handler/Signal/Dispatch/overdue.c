@@ -45,7 +45,7 @@ static bool is_overdue(const watched *thread, int tid, uint32_t record_ticks) SI
 
 // Returns whether the reminder is pending for the thread and not blocked by it. If so, the kernel runs the reminder's
 // handler before any other code of the thread. This handler only commits the record, so the thread writes no more bytes
-// into the record. A thread that blocks the reminder may still write.
+// into the record. A thread that blocks the reminder can still write.
 static bool is_on_its_way(const cs_crasher *crasher) SIGNAL_SAFE {
   cs_task_status status = {0};
   cs_task_status_read(crasher->tid, &status);

@@ -14,7 +14,7 @@
 
 #define CS_SIGNAL_COUNT 65
 
-// A descriptor and the identity of its file. A program that closes descriptors which it did not open may have reused
+// A descriptor and the identity of its file. A program that closes descriptors which it did not open can have reused
 // the number for its own file. The shield must not use that file.
 typedef struct cs_descriptor {
   int number; // -1: no descriptor
@@ -72,7 +72,7 @@ typedef struct cs_state {
   cs_kernel_action sweep_action; // the action that a sweep installs for SIGPROF
 
   // The following fields stay valid in a forked child that starts the shield again, because the child has the same
-  // runtimes. The child must not determine them again. Another thread of the parent may have held the loader's lock at
+  // runtimes. The child must not determine them again. Another thread of the parent can have held the loader's lock at
   // the fork, and the child would wait for it forever.
 
   // The addresses of the variables with the runtimes' error messages; 0 if the process does not contain the runtime.
@@ -95,7 +95,7 @@ typedef struct cs_state {
 extern cs_state cs_process;
 
 // relaxed, because no other data depends on the memory mode. If the mode changes during a crash, the parts of one
-// record may use different modes.
+// record can use different modes.
 static inline uint32_t cs_memory_mode(void) SIGNAL_SAFE {
   if (__atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) != 0) return CS_RING_MEMORY_NONE;
   return __atomic_load_n(&cs_process.memory_mode, __ATOMIC_RELAXED);

@@ -8,8 +8,8 @@
 
 #include <linux/futex.h>
 
-// A flag in `inside`, set by the watchdog. The flag means that the process is about to end, and that no thread may
-// leave the handler.
+// A flag in `inside`, set by the watchdog. The flag means that the process is about to end, and that no thread is
+// allowed to leave the handler.
 #define CLOSED UINT32_C(0x80000000)
 // The maximum number of attempts to change `inside` with a compare-and-exchange. An attempt fails if another thread
 // enters or leaves the handler at the same time.

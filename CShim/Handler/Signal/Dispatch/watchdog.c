@@ -35,7 +35,7 @@
 #define RECORD_PART 20
 // On a busy machine, each short sleep takes longer. The watchdog therefore has a second limit: it also ends the process
 // when CLOCK_PATIENCE times the deadline has passed on the clock. Each short sleep adds at most NAP_LIMIT_NS to the
-// time on the clock, because the process may have been stopped during the sleep.
+// time on the clock, because the process can have been stopped during the sleep.
 #define CLOCK_PATIENCE 4
 #define NAP_LIMIT_NS   UINT64_C(100000000)
 // The maximum number of times that a short sleep continues after a signal, such as a profiler's SIGPROF, has
@@ -49,7 +49,7 @@
 #define NEEDED_COUNT 4
 
 // Sets a kernel timer that ends the process with SIGKILL after `deadline_ms` plus one second. The timer is necessary
-// because the watchdog itself may block forever while it delivers, for example on a failed disk.
+// because the watchdog itself can block forever while it delivers, for example on a failed disk.
 static void limit_patience(int32_t *ret_timer, uint32_t deadline_ms) SIGNAL_SAFE {
   struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
   const struct itimerspec once = {

@@ -98,7 +98,7 @@ void cs_chance_spool(cs_chance *entry) SIGNAL_SAFE {
   cs_deliver();
 }
 
-// Stores that this entry no longer needs the spool file. Returns true if the spool may contain a file for the entry.
+// Stores that this entry no longer needs the spool file. Returns true if the spool can contain a file for the entry.
 static bool needs_no_file(cs_chance *entry) SIGNAL_SAFE {
   const bool is_spooled = entry->is_spooled;
   if (is_spooled) __atomic_fetch_sub(&cs_process.spooled_pending, 1, __ATOMIC_SEQ_CST);
@@ -122,7 +122,7 @@ static bool is_below(const cs_chance *entry, uint64_t stack_pointer) SIGNAL_SAFE
   return cs_signal_frame_is_below(entry->frame, &entry->context.uc_stack, stack_pointer);
 }
 
-// Precondition: `tid` is the calling thread. The entry may still be TAKEN, if a fault or a signal interrupted the
+// Precondition: `tid` is the calling thread. The entry can still be TAKEN, if a fault or a signal interrupted the
 // thread while it wrote the entry.
 static bool is_pending_of(const cs_chance *entry, uint32_t state, int tid) SIGNAL_SAFE {
   const uint32_t kind = state & CHANCE_MASK;
@@ -190,9 +190,9 @@ typedef enum place {
   PLACE_LEFT,
 } place;
 
-// Determines whether a thread has left its handler. The stack pointer alone is not sufficient, because the thread may
+// Determines whether a thread has left its handler. The stack pointer alone is not sufficient, because the thread can
 // later use more stack than the handler did. For a thread that is running, the kernel shows only its signal mask. A
-// handler may unblock its own signal. An unblocked signal therefore shows that the thread left its handler only if the
+// handler can unblock its own signal. An unblocked signal therefore shows that the thread left its handler only if the
 // process is about to end.
 static place place_of(const cs_chance *entry, bool is_end) SIGNAL_SAFE {
   uint64_t stack_pointer = (uint64_t)(uintptr_t)__builtin_frame_address(0);
@@ -209,7 +209,7 @@ static place place_of(const cs_chance *entry, bool is_end) SIGNAL_SAFE {
 }
 
 // Withdraws the records of threads that have left their handlers. If a handler has not returned after `patience_ns`,
-// the fault counts as a crash, because the handler may be waiting forever for a lock.
+// the fault counts as a crash, because the handler can be waiting forever for a lock.
 static bool settle_all(bool is_end, uint64_t patience_ns) SIGNAL_SAFE {
   const uint64_t now_ns = cs_clock_ns(CLOCK_MONOTONIC);
   bool is_pending = false;

@@ -1,6 +1,6 @@
 // The calls of first-chance handlers. A first-chance handler is a handler that the program installed before the shield,
-// and that may repair a fault before it counts as a crash. Each call has one entry, which contains the pending record
-// of its fault. Pending means that the record may be withdrawn.
+// and that can repair a fault before the fault counts as a crash. Each call has one entry, which contains the pending
+// record of its fault. Pending means that the record can be withdrawn.
 #ifndef CS_CHANCE_H
 #define CS_CHANCE_H
 
@@ -58,11 +58,11 @@ void cs_chance_note_returned(int signal, bool has_returned) SIGNAL_SAFE;
 
 // For the watchdog: withdraws the records of threads that left their handler with siglongjmp(). Also commits the
 // records of threads whose handler has run for `patience_ms`. Returns false if there is nothing to check periodically.
-// The watchdog may then sleep until a thread wakes it.
+// The watchdog can then sleep until a thread wakes it.
 bool cs_chance_check_all(uint32_t patience_ms) SIGNAL_SAFE;
 
-// At exit(): withdraws the records of threads that left their handlers, because the watchdog may not have checked these
-// records yet.
+// At exit(): withdraws the records of threads that left their handlers, because the watchdog has possibly not checked
+// these records yet.
 void cs_chance_end_all(void) SIGNAL_SAFE;
 
 // In a forked child: clears the entries.

@@ -23,7 +23,7 @@
 // |                                                | handler captures the crash first.                               |
 // clang-format on
 //
-// If the program's handler has never returned before, it may end the process. The shield's handler therefore writes a
+// If the program's handler has never returned before, it can end the process. The shield's handler therefore writes a
 // complete record before the call, and spools it if no running crashd has the ring. If the program's handler has
 // returned before, the record contains only the signal, the registers and the pc. Writing this record takes some
 // microseconds.
@@ -47,8 +47,8 @@
 #include "chance.h"
 #include "signal_frame.h"
 
-// The time for which the program's handler may return repeatedly without repairing the fault. The time is longer than
-// zero, because another thread may be about to repair the fault.
+// The time for which the program's handler is allowed to return repeatedly without repairing the fault. The time is
+// longer than zero, because another thread can be about to repair the fault.
 #define LOOP_NS UINT64_C(1000000000)
 
 // If the same fault occurs again after this time (10 s), it counts as a new fault.
@@ -73,7 +73,7 @@ static void write_record(cs_chance *entry, int tid, const siginfo_t *information
                          uint64_t entry_ns) SIGNAL_SAFE {
   const bool is_short = cs_chance_has_returned(information->si_signo);
   // At a fault, this code does the same as the crash handler does at a crash. If the program survived an earlier crash,
-  // this fault may get its own sweep (others.h).
+  // this fault can get its own sweep (others.h).
   if (!is_short && cs_watch_enter(information)) cs_sweep_renew(context);
   cs_privilege_note();
   // Sequentially consistent, as in cs_others_enter(). While `busy_count` includes this thread, other crashing threads
@@ -106,7 +106,7 @@ static void fill(cs_chance *entry, int tid, const siginfo_t *information, const 
   entry->is_spooled = entry->is_repaired = false;
 }
 
-// The mask may include SIGKILL and SIGSTOP, because the kernel ignores these bits.
+// The mask can include SIGKILL and SIGSTOP, because the kernel ignores these bits.
 static void set_mask(int signal, const cs_kernel_action *action, const ucontext_t *context) SIGNAL_SAFE {
   uint64_t mask = 0;
   memcpy(&mask, &context->uc_sigmask, sizeof mask);
@@ -128,10 +128,10 @@ cs_signal_call cs_first_chance(int tid, siginfo_t *information, ucontext_t *cont
   const bool is_loop = is_same && entry->loop_ns != 0 && !entry->is_repaired;
   const uint64_t loop_ns = is_loop ? entry->loop_ns : is_same ? entry_ns : 0;
   if (frame == NULL || (is_loop && entry_ns - loop_ns >= LOOP_NS)) return none;
-  // A handler that was installed after ours may call ours by a tail call. After a tail call, our handler has the same
+  // A handler that was installed after ours can call ours by a tail call. After a tail call, our handler has the same
   // arguments and stack pointer as after a call by the kernel.
   if (cs_handler_is_replaced(signal)) return none;
-  // Another thread may have restored the default action since the fault.
+  // Another thread can have restored the default action since the fault.
   if (action.handler == SIG_DFL || action.handler == SIG_IGN) return none;
   const bool moves = (action.flags & SA_ONSTACK) == 0 && cs_signal_frame_has_changed_stack(frame);
   cs_signal_frame *place = moves ? cs_signal_frame_move(frame) : frame;
@@ -164,8 +164,8 @@ void cs_signal_frame_entered(cs_signal_frame *frame) SIGNAL_SAFE {
 }
 
 // Installs our handler again if the program's handler has set the default action or has installed itself. Some handlers
-// install themselves each time they run. Any other handler stays installed. Another thread may have installed it, and
-// it may call ours.
+// install themselves each time they run. Any other handler stays installed. Another thread can have installed it, and
+// it can call ours.
 static void adopt(int signal) SIGNAL_SAFE {
   cs_kernel_action present = {0};
   if (cs_sigaction(signal, NULL, &present) != 0 || present.handler == cs_process.own.handler) return;

@@ -1,4 +1,4 @@
-// Recoverable faults. A first-chance handler, which the program installed before the start of the shield, may repair
+// Recoverable faults. A first-chance handler, which the program installed before the start of the shield, can repair
 // them. The shield writes a record before it calls the program's handler. The record counts as a crash only if the
 // handler does not return (docs/decisions/0121).
 #ifndef CS_FIRST_CHANCE_H

@@ -61,7 +61,7 @@ bool cs_signal_frame_is_intact(uint64_t frame) SIGNAL_SAFE;
 // Returns the stack pointer of the interrupted code.
 uint64_t cs_signal_frame_interrupted(const ucontext_t *context) SIGNAL_SAFE;
 
-// Returns whether code with this stack pointer may belong to the handler whose signal frame is `frame`, or to a
+// Returns whether code with this stack pointer can belong to the handler whose signal frame is `frame`, or to a
 // function that the handler called. `alternate` is the thread's alternate stack.
 bool cs_signal_frame_is_below(uint64_t frame, const stack_t *alternate, uint64_t stack_pointer) SIGNAL_SAFE;
 

@@ -15,7 +15,7 @@ static bool is_same(const cs_image_file *file, const struct stat *status) SIGNAL
          (uint64_t)status->st_ino == file->inode;
 }
 
-// Also compares the build ID, because a file system may give the inode number of a removed file to another file.
+// Also compares the build ID, because a file system can give the inode number of a removed file to another file.
 static bool has_build_id(const cs_image_file *file, int descriptor) SIGNAL_SAFE {
   uint8_t id[CS_RING_BUILD_ID_LIMIT_BYTES];
   const uint32_t size = cs_file_build_id(descriptor, id);
@@ -23,7 +23,7 @@ static bool has_build_id(const cs_image_file *file, int descriptor) SIGNAL_SAFE 
 }
 
 // Returns the descriptor of the opened file, or -1. Checks the path's device and inode before opening the file, because
-// opening another file, such as a device node, may have side effects.
+// opening another file, such as a device node, can have side effects.
 static int open_file(const cs_image_file *file) SIGNAL_SAFE {
   struct stat status = {0};
   const char *path = cs_image_file_path(file);

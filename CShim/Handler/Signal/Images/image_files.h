@@ -1,4 +1,5 @@
-// The files that crashd receives together with the hello: the executable, and libraries that crashd may not find.
+// The files that crashd receives together with the hello: the executable, and libraries that crashd possibly cannot
+// find.
 #ifndef CS_IMAGE_FILES_H
 #define CS_IMAGE_FILES_H
 
@@ -12,7 +13,7 @@
 #define CS_IMAGE_FILE_LIMIT 64
 
 // The file of an image, as it was when the shield started. The structure is in private memory and not in the ring,
-// because another process that has received the ring may be able to write to the ring. That process could otherwise
+// because another process that has received the ring can possibly write to the ring. That process could otherwise
 // choose which file is sent to crashd.
 typedef struct cs_image_file {
   uint64_t device;

@@ -13,7 +13,7 @@
 
 cs_image_ranges cs_images;
 
-// Returns whether the image in this entry is still mapped. After dlclose(), the loader may map another image at the
+// Returns whether the image in this entry is still mapped. After dlclose(), the loader can map another image at the
 // same address, and this image often has the same name. The build ID is therefore compared.
 static bool is_mapped(uint32_t index) SIGNAL_SAFE {
   const cs_ring_image *image = &cs_process.ring->images[index];

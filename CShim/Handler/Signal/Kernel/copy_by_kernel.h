@@ -1,5 +1,5 @@
 // Copies memory of this process through the kernel, which returns an error where a direct access would fault. Other
-// threads may make the memory inaccessible at any time.
+// threads can make the memory inaccessible at any time.
 #ifndef CS_COPY_BY_KERNEL_H
 #define CS_COPY_BY_KERNEL_H
 

@@ -1,4 +1,4 @@
-// Reads memory that may be unmapped: stacks, addresses found on them, strings of the runtimes.
+// Reads memory that can be unmapped: stacks, addresses found on them, strings of the runtimes.
 #ifndef CS_MEMORY_H
 #define CS_MEMORY_H
 
@@ -8,7 +8,7 @@
 
 #include "cs_signal_safe.h"
 
-// The size of the smallest pages of Linux. Steps of this size reach every page. The kernel's pages may be larger on
+// The size of the smallest pages of Linux. Steps of this size reach every page. The kernel's pages can be larger on
 // AArch64 (16 or 64 KiB).
 #define CS_PAGE_BYTES UINT64_C(4096)
 

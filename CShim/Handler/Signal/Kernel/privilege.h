@@ -1,4 +1,4 @@
-// Determines whether this process may contain data that its user must not read. The process may contain such data in
+// Determines whether this process can contain data that its user must not read. The process can contain such data in
 // three cases: it was started with set-user-ID or file capabilities, has changed its user, or has disabled core dumps.
 // The kernel would not write a core dump of such a process for its user. The shield follows this rule and does not give
 // the process's memory to that user.
@@ -19,9 +19,9 @@ bool cs_privilege_is_users(void) SIGNAL_SAFE;
 // core dumps at any time.
 void cs_privilege_note(void) SIGNAL_SAFE;
 
-// Returns whether the user may receive this process's ring, image files and spool file. The result is true for root,
-// for the user of the system's crashd, and for the user who started this process. For the user who started this
-// process, the result is true only if the kernel would write a core dump for that user.
+// Returns whether the user is allowed to receive this process's ring, image files and spool file. The result is true
+// for root, for the user of the system's crashd, and for the user who started this process. For the user who started
+// this process, the result is true only if the kernel would write a core dump for that user.
 bool cs_user_is_trusted(uint32_t uid) SIGNAL_SAFE;
 
 // Like cs_user_is_trusted(), but for the user at the other end of a socket. The kernel provides the identity of that

@@ -17,7 +17,7 @@
 extern uint64_t cs_trap_functions[CS_TRAP_FUNCTION_COUNT];
 
 // Describes the record, and returns the size of the line with its newline. `is_bare`: the line has no message and no
-// address, because its reader may be a user who must not read the process's data.
+// address, because its reader can be a user who must not read the process's data.
 size_t cs_last_words(const cs_ring_record *record, bool is_bare, char ret_line[CS_LAST_WORDS_LIMIT_BYTES]) SIGNAL_SAFE;
 
 #endif

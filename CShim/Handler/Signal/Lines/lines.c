@@ -124,7 +124,7 @@ void cs_lines_write(void) SIGNAL_SAFE {
   bool is_again = false;
   if (!take_turn(survived, &is_again)) return;
   const bool is_bare = __atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) != 0;
-  // If `is_again` is true, the earlier fault may have occurred while the last words were composed, so they are not
+  // If `is_again` is true, the earlier fault can have occurred while the last words were composed, so they are not
   // composed again.
   if (has_words && !is_again) put_words(slot, is_bare);
   // If crashd, the spool and stderr have not taken the crash, the handler creates the spool directory and writes it

@@ -13,7 +13,7 @@
 #endif
 
 // The size of a path "/proc/thread-self/fd/NUMBER". The path does not use /proc/self, which shows the descriptor table
-// of the process's first thread, because the crashing thread may have its own table.
+// of the process's first thread, because the crashing thread can have its own table.
 #define LINK_BYTES 40
 
 #define SIGNAL_BIT(signal) (UINT64_C(1) << ((signal) - 1))
@@ -33,8 +33,8 @@ static int open_again(int descriptor, const struct stat *status) SIGNAL_SAFE {
   int file = cs_openat(AT_FDCWD, path, flags, 0);
   for (int attempt = 0; cs_reserve_await(file, attempt); attempt++)
     file = cs_openat(AT_FDCWD, path, flags, 0);
-  // The opened file is compared with the original one. They may differ, because the process may have changed its root,
-  // or because another thread may have replaced the descriptor.
+  // The opened file is compared with the original one. They can differ, because the process can have changed its root,
+  // or because another thread can have replaced the descriptor.
   struct stat opened = {0};
   if (file < 0) return file;
   if (cs_fstat(file, &opened) == 0 && opened.st_dev == status->st_dev && opened.st_ino == status->st_ino) return file;
@@ -62,7 +62,7 @@ static long write_file(int descriptor, const struct stat *status, const void *li
 }
 
 // A write to a pipe without a reader causes SIGPIPE for this thread, and a write beyond RLIMIT_FSIZE causes SIGXFSZ. A
-// write to a terminal in the background may cause SIGTTOU, which would stop the process. The signals are blocked during
+// write to a terminal in the background can cause SIGTTOU, which would stop the process. The signals are blocked during
 // the write. A pending SIGPIPE or SIGXFSZ is then removed, because the process must end by its crash signal. The kernel
 // sends no SIGTTOU while the signal is blocked.
 static bool write_quietly(long (*write)(int, const struct stat *, const void *, size_t) SIGNAL_SAFE, int descriptor,
@@ -82,8 +82,8 @@ static bool write_quietly(long (*write)(int, const struct stat *, const void *, 
   return result == (long)size;
 }
 
-// Only a local socket (AF_UNIX) may get the line. The peer of a network socket may be a client of the program, for
-// example if inetd started the program.
+// Only a local socket (AF_UNIX) gets the line. The peer of a network socket can be a client of the program, for example
+// if inetd started the program.
 static bool is_local(int socket) SIGNAL_SAFE {
   int domain = 0;
   socklen_t size = sizeof domain;

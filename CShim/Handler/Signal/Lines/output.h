@@ -10,7 +10,7 @@
 
 // Writes the line with one call. `status` describes the descriptor's file. Returns false if the file did not get the
 // whole line. This happens if the reader does not read, if the file system is full, if the file has reached
-// RLIMIT_FSIZE, or if the table below does not list the file's type. In this case, a terminal may have got a part of
+// RLIMIT_FSIZE, or if the table below does not list the file's type. In this case, a terminal can have got a part of
 // the line.
 //
 // clang-format off
@@ -25,9 +25,9 @@
 // clang-format on
 //
 // The function does not rely on poll(). For a terminal, poll() does not guarantee space for a whole line, and another
-// process may fill a pipe between poll() and the write. The function does not set O_NONBLOCK on the descriptor, because
+// process can fill a pipe between poll() and the write. The function does not set O_NONBLOCK on the descriptor, because
 // other processes share its open file description. Signal safety: the function makes only system calls. It removes
-// SIGPIPE and SIGXFSZ, which a write may cause.
+// SIGPIPE and SIGXFSZ, which a write can cause.
 bool cs_output_line(int descriptor, const struct stat *status, const void *line, size_t size) SIGNAL_SAFE;
 
 #endif

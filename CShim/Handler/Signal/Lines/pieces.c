@@ -7,7 +7,7 @@
 #include "../Dispatch/trusted.h"
 
 // The size of the field for the number of words. The coder reserves the field, and fills it after it has coded the
-// words. A small number also fits into the fixed size, because a varint may have leading zeros.
+// words. A small number also fits into the fixed size, because a varint can have leading zeros.
 #define COUNT_BYTES 3
 #define COUNT_LIMIT (1u << 7 * COUNT_BYTES)
 
@@ -88,7 +88,7 @@ static bool put_literal(cs_pieces *pieces, uint64_t word) SIGNAL_SAFE {
   return true;
 }
 
-// The words may not be aligned, so each word is copied with memcpy().
+// The words are not always aligned, so each word is copied with memcpy().
 static uint64_t word_at(const uint8_t *words, uint32_t index) SIGNAL_SAFE {
   uint64_t word = 0;
   memcpy(&word, words + (size_t)index * sizeof word, sizeof word);

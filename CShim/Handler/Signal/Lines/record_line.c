@@ -9,7 +9,7 @@
 #include "cs_ring_access.h"
 #include "record_parts.h"
 
-// The working memory is static, because the stack of the crashing thread may be small.
+// The working memory is static, because the stack of the crashing thread can be small.
 static cs_record_parts parts;
 
 static const char prefix[] = CS_RECORD_LINE_PREFIX;

@@ -10,7 +10,7 @@
 #include "cs_ring.h"
 
 // Encodes the record in slot `slot` of the ring, and returns the size of the line with its newline. `is_bare`: whether
-// to omit the process's data, because a user who must not read this data may read the line (docs/decisions/0122).
+// to omit the process's data, because a user who must not read this data can read the line (docs/decisions/0122).
 // Precondition: only one thread at a time calls this function. Signal safety: the function uses static buffers and no
 // system call.
 size_t cs_record_line(uint32_t slot, bool is_bare, char ret_line[CS_RECORD_LINE_LIMIT_BYTES]) SIGNAL_SAFE;

@@ -92,7 +92,7 @@ static bool is_of_crash(const cs_record_parts *parts, const cs_ring_incident *in
   return is_here && incident->use_tid == parts->record.tid;
 }
 
-// If the process has recorded no incident, as most processes, returns without reading the entries. Reading them would
+// If the process has recorded no incident, as is usual, returns without reading the entries. Reading them would
 // allocate pages of the ring that were never written.
 void cs_parts_put_incidents(cs_record_parts *parts) SIGNAL_SAFE {
   if (__atomic_load_n(&cs_process.has_incidents, __ATOMIC_ACQUIRE) == 0) return; // acquire: pairs with incident.c

@@ -48,7 +48,7 @@ static void put_zero_terminated(cs_record_parts *parts, uint64_t offset, const u
 }
 
 // Returns the number of threads that crashed together. This is the number of committed records since the last crash
-// that the process survived. A ticket may have no record, because a repaired fault withdraws its record. Reads only
+// that the process survived. A ticket can have no record, because a repaired fault withdraws its record. Reads only
 // slots whose tickets were taken, because a read of another slot would allocate its page.
 static uint32_t count_crashes(const cs_record_parts *parts) SIGNAL_SAFE {
   const uint64_t survived = parts->header.survived, head = cs_ring_counter(&parts->header.slot_head);

@@ -69,7 +69,7 @@ static size_t invalid_bytes(const uint8_t *from, size_t size) SIGNAL_SAFE {
   return bytes;
 }
 
-// Returns whether a terminal or a log viewer may interpret the character as a command. This applies to C1 control
+// Returns whether a terminal or a log viewer can interpret the character as a command. This applies to C1 control
 // characters, line separators, and control characters of bidirectional text.
 static bool is_command(uint32_t character) SIGNAL_SAFE {
   return (character >= 0x80 && character <= 0x9f) || character == 0x2028 || character == 0x2029 ||

@@ -56,8 +56,8 @@
 #include "sweep_turn.h"
 #include "task_list.h"
 
-// cs_halt_all() sends SIGPROF in rounds of at most 1 ms (STEPS × STEP_NS). Threads that were running may continue until
-// no thread has crashed for OTHERS_NS (3 ms), or until ROUNDS rounds have passed.
+// cs_halt_all() sends SIGPROF in rounds of at most 1 ms (STEPS × STEP_NS). Threads that were running are allowed to
+// continue until no thread has crashed for OTHERS_NS (3 ms), or until ROUNDS rounds have passed.
 #define OTHERS_NS UINT64_C(3000000)
 #define ROUNDS    100
 #define STEPS     5
@@ -70,9 +70,9 @@
 #define STAY_NAPS     2400
 #define SURVIVED_NAPS 20
 
-// SIGPROF may make a system call of a thread fail with EINTR. The thread holds back the return of this call, at most 50
+// SIGPROF can make a system call of a thread fail with EINTR. The thread holds back the return of this call, at most 50
 // × 2 ms after all threads have left the crash handler. After the first 5 of these 50 steps, the thread checks whether
-// the program's handler of the crash has ended. The thread does not check earlier, because the crashing thread may
+// the program's handler of the crash has ended. The thread does not check earlier, because the crashing thread can
 // crash again after a short time. For example, abort() in the first process of a pid namespace crashes again.
 #define HOLD_NAP_NS 2000000
 #define HOLD_NAPS   50
@@ -156,7 +156,7 @@ static bool is_ignored(int signal) SIGNAL_SAFE {
 }
 
 // Returns whether a signal that is pending now would have interrupted the thread's system call. Ignores SIGPROF,
-// because the sweep may have sent this signal.
+// because the sweep can have sent this signal.
 static bool has_signal(uint64_t blocked) SIGNAL_SAFE {
   uint64_t pending = 0;
   cs_system_call(SYS_rt_sigpending, (long)&pending, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0, 0, 0);

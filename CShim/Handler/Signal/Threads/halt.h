@@ -1,4 +1,4 @@
-// Halts the other threads while a crash ends the process. If the process may survive the signal, the other threads
+// Halts the other threads while a crash ends the process. If the process can survive the signal, the other threads
 // continue after the sweep.
 #ifndef CS_HALT_H
 #define CS_HALT_H
@@ -15,7 +15,7 @@ bool cs_halt_has_begun(void) SIGNAL_SAFE;
 
 // Sends SIGPROF to all threads that have not crashed, until they stay in the SIGPROF handler. The call takes a few
 // milliseconds, and about 100 ms at most. A thread that was running first continues for a short processor time
-// (halt_turn.h), because it may be about to crash for the same reason. Returns false if the threads cannot be listed.
+// (halt_turn.h), because it can be about to crash for the same reason. Returns false if the threads cannot be listed.
 // Precondition: cs_halt_begin() was called, and no sweep is running.
 bool cs_halt_all(void) SIGNAL_SAFE;
 

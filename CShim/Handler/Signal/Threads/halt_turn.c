@@ -9,8 +9,8 @@
 #include "reach.h"
 #include "sweep_turn.h"
 
-// The processor time for which a thread that was running at the halt may continue. A thread that is about to crash for
-// the same reason needs less time than this.
+// The processor time for which a thread that was running at the halt continues. A thread that is about to crash for the
+// same reason needs less time than this.
 #define TURN_NS 200000
 
 // A hash table with the thread ID as the key. The table contains the threads that were running when the halt reached

@@ -1,4 +1,4 @@
-// A thread that is running when a crash ends the process may be about to crash for the same reason. Such a thread
+// A thread that is running when a crash ends the process can be about to crash for the same reason. Such a thread
 // therefore gets a turn: it continues until it has used 0.2 ms of processor time, and only then halts.
 #ifndef CS_HALT_TURN_H
 #define CS_HALT_TURN_H

@@ -8,7 +8,7 @@
 #include "../Kernel/system_call.h"
 
 // A crash waits at most 20 ms (200 × 0.1 ms) for the connection's thread to wake crashd. The wait is limited, because
-// this thread may itself be waiting for a callback of the program.
+// this thread can itself be waiting for a callback of the program.
 #define ANSWER_TRIES    200
 #define ANSWER_SLEEP_NS 100000
 

@@ -37,7 +37,7 @@ void cs_own_runs_callback(bool does) SIGNAL_SAFE;
 #define CS_OWN_INCIDENTS_NAME "crashshield-i"
 
 // Handles a signal that was sent to the process: sends it to the process again, for a thread of the program. A thread
-// of the program may be waiting for the signal. The calling thread of the shield received the signal because it runs
+// of the program can be waiting for the signal. The calling thread of the shield received the signal because it runs
 // code of the program with the signal unblocked. The function blocks the signal in the calling thread. Returns false
 // for a fault, for a signal that was sent to a single thread, and on a thread of the program. When the signal arrives
 // again, its code is restored. Reports and the program's handlers therefore contain SI_USER if kill() sent the signal.

@@ -1,6 +1,6 @@
-// Selects the threads to which SIGPROF may be sent, because they would run our handler for it. Some other threads would
+// Selects the threads to which SIGPROF can be sent, because they would run our handler for it. Some other threads would
 // consume the signal without running the handler: those that read it from a signalfd, and those that wait for it in
-// sigwait(). A server that consumes SIGPROF in this way may exit with its own status before the crash ends it.
+// sigwait(). A server that consumes SIGPROF in this way can exit with its own status before the crash ends it.
 #ifndef CS_REACH_H
 #define CS_REACH_H
 
@@ -16,8 +16,8 @@ typedef enum cs_reach {
   CS_REACH_CLOSED, // the thread waits, and would consume SIGPROF or keep it pending
 } cs_reach;
 
-// Returns the current state of the thread. The state may have changed when the caller sends the signal. For example,
-// the thread may begin to block SIGPROF or to wait for it. It then still gets the signal.
+// Returns the current state of the thread. The state can have changed when the caller sends the signal. For example,
+// the thread can begin to block SIGPROF or to wait for it. It then still gets the signal.
 cs_reach cs_reach_of(int tid) SIGNAL_SAFE;
 
 // The marks of a thread since the halt began.

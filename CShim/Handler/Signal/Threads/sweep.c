@@ -35,7 +35,7 @@ static uint64_t now_ns(void) SIGNAL_SAFE {
 }
 
 // Returns the index of the first usable slot, starting at `index`. A thread that received a signal for an earlier crash
-// may still be writing its slot. This function skips the slots that are being written.
+// can still be writing its slot. This function skips the slots that are being written.
 static uint32_t next_place(uint32_t index) SIGNAL_SAFE {
   const cs_ring_thread *threads = cs_process.ring->threads;
   while (index < CS_RING_THREAD_LIMIT &&
@@ -52,7 +52,7 @@ static bool signal_place(int tid, uint32_t index) SIGNAL_SAFE {
   is_unsent[index] = false;
   cs_reach_mark_set(tid, CS_REACH_SENT);
   long result = cs_queue_signal(cs_process.pid, tid, SIGPROF, &information);
-  // Queueing the signal may fail, for example because the signal queue is full or a seccomp filter refuses the call. In
+  // Queueing the signal can fail, for example because the signal queue is full or a seccomp filter refuses the call. In
   // this case, sends the signal without the slot's index.
   if (result != 0 && result != -ESRCH) result = cs_system_call(SYS_tgkill, cs_process.pid, tid, SIGPROF, 0, 0, 0);
   return result == 0;
@@ -86,7 +86,7 @@ static void answer_for_closed(cs_ring_thread *thread) SIGNAL_SAFE {
 static bool ask(int tid, uint32_t index) SIGNAL_SAFE {
   cs_ring_thread *thread = &cs_process.ring->threads[index];
   uint64_t asked = cs_sweep_state(CS_RING_STATE_ASKED);
-  // The slot may contain the answer of a thread to an earlier sweep.
+  // The slot can contain the answer of a thread to an earlier sweep.
   if (thread->record.tid != 0) memset(&thread->record, 0, sizeof thread->record);
   thread->record.tid = tid;
   __atomic_store_n(&thread->state, asked, __ATOMIC_RELEASE);
@@ -95,7 +95,7 @@ static bool ask(int tid, uint32_t index) SIGNAL_SAFE {
   is_unsent[index] = reach != CS_REACH_OPEN;
   const bool is_there = reach == CS_REACH_OPEN ? signal_place(tid, index) : is_thread_of_ours(tid);
   if (reach == CS_REACH_CLOSED && is_there) answer_for_closed(thread);
-  // The thread may have received a profiler's SIGPROF before ours. In this case, the thread is already writing its
+  // The thread can have received a profiler's SIGPROF before ours. In this case, the thread is already writing its
   // answer and keeps the slot.
   if (is_there || !__atomic_compare_exchange_n(&thread->state, &asked, CS_RING_STATE_FREE, false, __ATOMIC_RELAXED,
                                                __ATOMIC_RELAXED)) {
@@ -114,7 +114,7 @@ static bool ask_all(uint64_t deadline_ns) SIGNAL_SAFE {
   bool has_self = false;
   uint32_t asked = next_place(0);
   uint32_t total = 0;
-  // The ring's `thread_count` is written even if no thread gets a signal, because the program may have overwritten it.
+  // The ring's `thread_count` is written even if no thread gets a signal, because the program can have overwritten it.
   __atomic_store_n(&header->thread_count, 0, __ATOMIC_RELEASE);
   cs_task_list_open(&task_list);
   for (int tid = cs_task_list_next(&task_list); tid != 0; tid = cs_task_list_next(&task_list)) {

@@ -44,7 +44,7 @@ bool cs_sweep_found_running(void) SIGNAL_SAFE {
 }
 
 // Returns the slot of the ring that the sweep has assigned to this thread. The signal's value contains the slot's index
-// as a hint. If a SIGPROF of a profiler was already pending, the kernel may deliver only that signal, which contains no
+// as a hint. If a SIGPROF of a profiler was already pending, the kernel can deliver only that signal, which contains no
 // hint.
 static cs_ring_thread *place_of(int tid, const siginfo_t *information) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
@@ -85,7 +85,7 @@ static void answer(const siginfo_t *information, const ucontext_t *context) SIGN
                    &record->task_name_bytes)) {
     record->flags = CS_RING_RECORD_TASK;
   }
-  // The working memory may contain data of an earlier sweep, from images that are not loaded any more.
+  // The working memory can contain data of an earlier sweep, from images that are not loaded any more.
   scratches[index].memory = (cs_memory){0};
   scratches[index].row_pc = 0;
   cs_unwind(&scratches[index], &record->registers, &frames);
@@ -94,7 +94,7 @@ static void answer(const siginfo_t *information, const ucontext_t *context) SIGN
   record->answer = CS_RING_ANSWER_WHOLE;
   cs_sweep_commit(thread);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  // After the commit, another sweep may already have assigned the slot to another thread. The exchange therefore clears
+  // After the commit, another sweep can already have assigned the slot to another thread. The exchange therefore clears
   // the thread ID only if it is still this thread's.
   int self = tid;
   __atomic_compare_exchange_n(&answering_tid[index], &self, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);

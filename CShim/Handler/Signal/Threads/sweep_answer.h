@@ -19,7 +19,7 @@ bool cs_sweep_is_answering(int tid) SIGNAL_SAFE;
 void cs_sweep_note_running(void) SIGNAL_SAFE;
 void cs_sweep_forget_running(void) SIGNAL_SAFE;
 
-// Returns whether a sweep found a running thread, or may have missed one. A running thread may be about to crash for
+// Returns whether a sweep found a running thread, or can have missed one. A running thread can be about to crash for
 // the same reason as the crashing thread.
 bool cs_sweep_found_running(void) SIGNAL_SAFE;
 

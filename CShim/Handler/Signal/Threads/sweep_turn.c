@@ -67,7 +67,7 @@ bool cs_sweep_is_survived(void) SIGNAL_SAFE {
 }
 
 // Returns whether the program has continued after the previous crash. If a handler of the program is still running, the
-// result is false, because that handler may end the process, or may be crashing now. While the program's handler runs,
+// result is false, because that handler can end the process, or can be crashing now. While the program's handler runs,
 // its signal is blocked, unless it was installed with SA_NODEFER.
 static bool is_survived(const ucontext_t *context) SIGNAL_SAFE {
   const int tid = __atomic_load_n(&left_tid, __ATOMIC_RELAXED);
@@ -80,9 +80,9 @@ static bool is_survived(const ucontext_t *context) SIGNAL_SAFE {
   return (mask & UINT64_C(1) << (signal - 1)) == 0;
 }
 
-// Concurrency: another thread that crashes at the same time may call cs_sweep_claim(). That thread finds the turn done
-// and does not sweep, because only the calling thread renews the turn. In the first crash, that thread may find the
-// turn free, and may sweep. While that thread is in the handler, the crash does not count as survived, so the calling
+// Concurrency: another thread that crashes at the same time can call cs_sweep_claim(). That thread finds the turn done
+// and does not sweep, because only the calling thread renews the turn. In the first crash, that thread can find the
+// turn free, and can sweep. While that thread is in the handler, the crash does not count as survived, so the calling
 // thread does not renew the turn.
 void cs_sweep_renew(const ucontext_t *context) SIGNAL_SAFE {
   cs_ring_header *header = &cs_process.ring->header;

@@ -31,7 +31,7 @@ void cs_sweep_leave(int signal, bool is_end) SIGNAL_SAFE;
 // In a forked child: resets the state of the turn.
 void cs_sweep_forget_turn(void) SIGNAL_SAFE;
 
-// Installs our SIGPROF handler. Returns false if that fails.
+// Installs our SIGPROF handler. Returns false if the handler cannot be installed.
 bool cs_sweep_take_signal(void) SIGNAL_SAFE;
 bool cs_sweep_has_signal(void) SIGNAL_SAFE;
 

@@ -165,7 +165,7 @@ static uint64_t decimal(const char *text) SIGNAL_SAFE {
 bool cs_task_wait_read(int tid, cs_task_wait *ret_wait) SIGNAL_SAFE {
   char text[STAT_BYTES];
   if (!read_text(tid, "/stat", text, sizeof text)) return false;
-  // The thread's name may contain spaces and parentheses, but the fields after the name contain no parentheses. The
+  // The thread's name can contain spaces and parentheses, but the fields after the name contain no parentheses. The
   // last parenthesis therefore ends the name.
   const char *rest = NULL;
   for (const char *at = text; *at != 0; at++) {

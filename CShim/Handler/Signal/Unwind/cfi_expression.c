@@ -9,7 +9,7 @@
 #include "cfi_reader.h"
 
 #define STACK_LIMIT 32
-// The maximum number of operations that are executed. The limit is necessary, because an expression may contain a loop.
+// The maximum number of operations that are executed. The limit is necessary, because an expression can contain a loop.
 // Expressions that compilers generate need fewer operations.
 #define STEP_LIMIT 256
 

@@ -8,7 +8,7 @@
 
 #include "cfi_reader.h"
 
-// The maximum size of an expression. The limit is necessary, because the tables may be corrupt. Compilers do not
+// The maximum size of an expression. The limit is necessary, because the tables can be corrupt. Compilers do not
 // generate larger expressions.
 #define EXPRESSION_LIMIT_BYTES 1024
 
@@ -92,7 +92,7 @@ static void set_cfa_offset(machine *run, int64_t offset) SIGNAL_SAFE {
   run->scratch->row.value[CS_CFI_CFA] = offset;
 }
 
-// Computes with unsigned numbers. The values are untrusted and may overflow, and an overflow of unsigned numbers has a
+// Computes with unsigned numbers. The values are untrusted and can overflow, and an overflow of unsigned numbers has a
 // defined result.
 static int64_t scaled(uint64_t value, int64_t factor) SIGNAL_SAFE {
   return (int64_t)(value * (uint64_t)factor);

@@ -49,7 +49,7 @@ static cs_ring_frame *append(walk *way, cs_ring_trust trust) SIGNAL_SAFE {
 
 // Unwinds one frame with the frame pointer, for code without tables, such as glibc's assembly code. The word at fp is
 // the caller's frame pointer, and the word at fp + 8 is the return address. The result is accepted only if the new
-// frame pointer is above the old one and the return address is inside code. On AArch64, these two words may be at any
+// frame pointer is above the old one and the return address is inside code. On AArch64, these two words can be at any
 // place of the frame, so the stack pointer of the caller is not known.
 static bool step_by_frame_pointer(walk *way) SIGNAL_SAFE {
   uint64_t *registers = way->registers;
@@ -176,8 +176,8 @@ void cs_unwind(cs_cfi_scratch *scratch, const cs_ring_registers *registers, cons
     cs_ring_frame *frame = append(&way, trust);
     if (!step(&way, frame, &trust, &stop)) break;
     stop = CS_UNWIND_STOP_LIMIT;
-    // The stack pointer must grow with each frame. It may be lower only after the step out of a signal handler, where
-    // way.is_exact is true. It may stay the same for a leaf function without a frame.
+    // The stack pointer must grow with each frame. It is allowed to be lower only after the step out of a signal
+    // handler, where way.is_exact is true. It is allowed to stay the same for a leaf function without a frame.
     if (may_be_leaf && way.registers[CS_REGISTER_STACK_POINTER] == stack_pointer) continue;
     if (way.registers[CS_REGISTER_STACK_POINTER] <= stack_pointer && !way.is_exact) {
       stop = CS_UNWIND_STOP_LOOP;

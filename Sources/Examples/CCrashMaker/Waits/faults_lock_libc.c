@@ -95,7 +95,8 @@ FAULT void cs_fault_inside_stdio(void) {
   cs_opaque(1);
 }
 
-// Sends SIGABRT to the thread that is waiting until this thread has set its new group id.
+// Sends SIGABRT to the thread `waiting`, which is inside setgid(): setgid() waits until this thread has set its new
+// group id.
 static void *abort_setxid(void *waiting) {
   const uint64_t blocked = UINT64_C(1) << (SIGSETXID - 1);
   uint64_t pending = 0;
@@ -114,7 +115,7 @@ FAULT void cs_fault_inside_setxid(void) {
   pthread_t other;
   sigset_t abort_only;
   self = gettid();
-  // Unblock SIGABRT, which the parent of this program may have blocked.
+  // Unblock SIGABRT, which the parent of this program can have blocked.
   sigemptyset(&abort_only);
   sigaddset(&abort_only, SIGABRT);
   pthread_sigmask(SIG_UNBLOCK, &abort_only, NULL);

@@ -2,9 +2,9 @@
 //
 // glibc does not call a callback of the program while it holds that lock. Therefore a worker thread allocates memory in
 // a loop, and a signal stops the worker at some point. If a probing thread cannot allocate while the worker is stopped,
-// the worker was stopped while it held the lock. On a virtual machine, a running thread may handle a signal only at its
-// next system call. The worker's blocks therefore have a size for which each allocation and each free makes a system
-// call while holding the lock.
+// the worker was stopped while it held the lock. On a virtual machine, a running thread can keep running after a signal
+// was sent to it, until its next system call. The worker's blocks therefore have a size for which each allocation and
+// each free makes a system call while holding the lock.
 #include "../faults.h"
 
 #include <malloc.h>

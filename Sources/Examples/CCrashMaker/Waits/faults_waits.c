@@ -125,8 +125,8 @@ static void *wait_for_child(void *unused) {
   return unused;
 }
 
-// Waits like a profiler that samples the crashing thread. The crash handler does not stop the calling thread, because
-// this thread blocks SIGPROF.
+// Waits like a profiler that samples the crashing thread by SIGPROF. The crash handler stops other threads by SIGPROF.
+// The calling thread blocks SIGPROF, so the handler does not stop it.
 static void wait_profiled(void) {
   const struct sigaction sample = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
   pthread_t other;
@@ -190,7 +190,8 @@ typedef struct waiting {
 
 static FAULT void *cs_fault_beside_waiting(void *context) {
   const waiting *other = context;
-  // Require that the thread is asleep twice in a row, because the thread may sleep briefly before it reaches the call.
+  // Require two consecutive samples in which the thread sleeps, because the thread can sleep briefly before it reaches
+  // the call.
   for (int seen = 0; !other->is_busy && seen < 2;) {
     usleep(2000);
     seen = is_asleep(other->tid) ? seen + 1 : 0;

@@ -1,4 +1,4 @@
-// Calls in which a program may wait, except waits for signals.
+// Calls in which a program can wait, except waits for signals.
 #include "waits.h"
 
 #include <fcntl.h>

@@ -40,7 +40,7 @@ static void wait_signalfd(void) {
   (void)!read(signalfd(-1, &set, SFD_CLOEXEC), &information, sizeof information);
 }
 
-// Returns the signals that a server may handle in one thread: all signals except those of faults.
+// Returns the signals that a server can handle in one thread: all signals except those of faults.
 static sigset_t all_signals(void) {
   static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS};
   sigset_t set;

@@ -1,4 +1,4 @@
-// Calls in which a program may wait. If a crash interrupted such a call, the program would end with success, which must
+// Calls in which a program can wait. If a crash interrupted such a call, the program would end with success, which must
 // not happen. faults_waits.c makes a thread crash during each call.
 #ifndef CS_WAITS_H
 #define CS_WAITS_H

@@ -9,7 +9,7 @@
   /// Runs the jobs of one task and of its child tasks on one thread.
   ///
   /// Jobs that arrive after the thread ended or trapped run on the global executor. Jobs that are not tasks run on the
-  /// global executor as well. An example is a job of an actor that the task calls. The job of an actor may also run
+  /// global executor as well. An example is a job of an actor that the task calls. The job of an actor can also run
   /// code for the actor's other callers. A trap in code for another caller must not be contained as if the isolated
   /// work had trapped.
   @safe
@@ -23,7 +23,7 @@
     }
 
     private let state = Mutex(State())
-    // Sendable: several threads may use a semaphore at once. The semaphore's memory is valid as long as the executor
+    // Sendable: several threads can use a semaphore at once. The semaphore's memory is valid as long as the executor
     // exists, and each thread that uses the semaphore retains the executor.
     private let news = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 

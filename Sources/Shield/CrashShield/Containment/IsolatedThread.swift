@@ -25,7 +25,7 @@ enum IsolatedThread {
   static func run(_ work: @escaping @Sendable () -> Void) -> cs_shim_contained_end {
     let job = unsafe Unmanaged.passRetained(Job(work))
     let end = unsafe cs_shim_contained_run({ unsafe Job.run($0) }, job.toOpaque())
-    // Release the reference to the job, which a thread that could not start has not consumed.
+    // Release the reference to the job: the thread did not start, and therefore has not consumed the reference.
     if end == .CS_SHIM_CONTAINED_NO_THREAD { unsafe job.release() }
     return end
   }

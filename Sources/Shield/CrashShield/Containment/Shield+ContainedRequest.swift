@@ -24,7 +24,7 @@ extension Shield {
   /// `Task {}` also ends this request.
   ///
   /// In two cases a trap drains the process. In the first case, the trap does not belong to a request (`Task.detached`,
-  /// a block of Dispatch, another thread). In the second case, the thread holds a resource that other threads may need,
+  /// a block of Dispatch, another thread). In the second case, the thread holds a resource that other threads can need,
   /// such as an actor. The article <doc:ContainedRequests> lists all cases, and says when not to use this function.
   ///
   /// This function may be called from any task, also from an actor. A call costs about a microsecond and two switches
@@ -37,8 +37,8 @@ extension Shield {
   ///   - spanID: The span ID of W3C Trace Context, of 16 hexadecimal digits. Any other string is ignored.
   ///   - tags: Further facts, such as the customer.
   ///   - isolation: The caller's actor.
-  ///   - work: The code of the request. The work may still run after this function has returned. Therefore it must not
-  ///     use memory of the caller that ends with the call.
+  ///   - work: The code of the request. The work can still run after this function has returned. Therefore the work
+  ///     must not use memory of the caller that ends with the call.
   /// - Returns: The result of the work.
   /// - Throws: The error of the work. `ShieldFault.trapped` after a trap. `ShieldFault.ended` if the process ends
   ///   before the work has finished.
@@ -73,7 +73,7 @@ extension Shield {
       withExtendedLifetime(running) {}
       return value
     } catch {
-      // Cancelling the work calls its cancellation handlers, which may wait forever for a lock of the trapped thread. A
+      // Cancelling the work calls its cancellation handlers, which can wait forever for a lock of the trapped thread. A
       // detached task cancels the work, so that the caller does not wait.
       if let running, (error as? ShieldFault) == .trapped { Task.detached { running.cancel() } }
       throw error

@@ -1,7 +1,7 @@
 internal import CShim
 internal import Synchronization
 
-/// The error that isolated work and throwing guards throw instead of trapping.
+/// The error that `isolated`, `withContainedRequest` and throwing guards throw where the plain operation would trap.
 public enum ShieldFault: Error, Sendable, Equatable {
   /// A value was nil.
   case missing(String)
@@ -12,7 +12,8 @@ public enum ShieldFault: Error, Sendable, Equatable {
   /// Isolated work or a contained request trapped. The trapped thread never ends, and the objects and locks of the work
   /// are never released.
   case trapped
-  /// The process ends after a trap, and the contained request had not finished when the drain ended.
+  /// The process is ending because of a trap in another place, and the drain ended before this contained request had
+  /// finished.
   case ended
 }
 
@@ -38,8 +39,8 @@ extension Shield {
   /// process, with the usual signal and crash report:
   /// - The process has already contained 16 traps, or as many traps as the budget of `Containment.contain`.
   /// - The fault is not a trap (`ud2`, on AArch64 `brk`) but a bad access, an abort or another signal.
-  /// - Dispatch, the C library or the loader is on the stack of the work. The thread may hold a lock of these
-  ///   libraries, or may have initialized a global variable only in part.
+  /// - Dispatch, the C library or the loader is on the stack of the work. The thread can hold a lock of these
+  ///   libraries, or can have initialized a global variable only in part.
   /// - Swift's concurrency library calls the code that trapped, as it calls the cancellation handlers of a task, with
   ///   the task locked. The body of `withCheckedContinuation` is included, because the shield cannot distinguish it
   ///   from a cancellation handler.
@@ -48,9 +49,9 @@ extension Shield {
   ///   executable that links the C library statically. `Shield.status.containmentObstacle` then has the reason.
   /// - The shield is not started, or another handler has replaced the shield's handler.
   ///
-  /// In some cases a trap is contained, but another thread may then wait forever. One case is work that holds a lock of
+  /// In some cases a trap is contained, but another thread can then wait forever. One case is work that holds a lock of
   /// the program, or that is initializing a static variable of a C++ function. With the static standard library,
-  /// another thread may also wait forever after a trap in a block that Dispatch runs, or in a cancellation handler that
+  /// another thread can also wait forever after a trap in a block that Dispatch runs, or in a cancellation handler that
   /// a task group calls. Further limits:
   /// - For a contained trap, the shield does not call a handler of SIGILL (on AArch64, of SIGTRAP) that the program
   ///   installed before the shield.
@@ -87,7 +88,7 @@ extension Shield {
   /// The other tasks are cancelled, and run on Swift's own threads, where their next trap ends the process. The results
   /// of the other tasks are lost. The work's cancellation handlers run after the caller has resumed.
   ///
-  /// Cancelling the caller's task cancels the work. The caller still waits until the work has ended.
+  /// Cancelling the caller's task cancels the work. The caller still waits until the cancelled work has ended.
   ///
   /// - Returns: The result of the work.
   /// - Throws: The error of the work; `ShieldFault.trapped`; `ShieldFault.refused` if no thread can be created.
@@ -113,7 +114,7 @@ extension Shield {
           IsolatedThread.start({ executor.run() }) { end in
             executor.abandon()
             continuation.resume(returning: end)
-            // Cancel the work last, because cancelling calls the work's cancellation handlers. These handlers may wait
+            // Cancel the work last, because cancelling calls the work's cancellation handlers. These handlers can wait
             // forever for locks of the trapped thread.
             if end == .CS_SHIM_CONTAINED_TRAPPED { task.cancel() }
           }
@@ -159,7 +160,7 @@ private final class Outcome<Value: Sendable>: Sendable {
 
 /// A reference to the isolated work that a task belongs to.
 ///
-/// The reference is a task-local value, because code of an actor that the task calls may run on another thread than the
+/// The reference is a task-local value, because code of an actor that the task calls can run on another thread than the
 /// isolated work.
 @safe
 package final class IsolatedWork: @unchecked Sendable {

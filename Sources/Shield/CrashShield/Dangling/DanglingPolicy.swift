@@ -19,7 +19,7 @@ public enum DanglingPolicy: Sendable, Equatable, CaseIterable {
   /// Numbers become zero, optionals nil, and strings and collections empty. A field whose type has no empty value, such
   /// as a non-optional reference or a closure, keeps the value that the deinit left. Some results of virtual calls have
   /// no zero value: results larger than four words, generic results, and non-optional references (such as an array). A
-  /// caller that uses one of these results may still crash.
+  /// caller that uses one of these results can still crash.
   case zero
   /// Runs the deinit at once and fills the fields with a value that is not a valid pointer.
   ///

@@ -1,13 +1,13 @@
 internal import CShimQuarantine
 import Synchronization
 
-/// The requests of the operator, the program and crashd to protect each class, and the effective setting.
+/// Stores, for each class, the protection requests of the operator, the program and crashd, and the effective setting.
 ///
 /// An operator's override takes precedence over the program's request. The program's request takes precedence over
 /// crashd's automatic protection.
 ///
-/// Locking: the lock is not held during calls to the quarantine, because the quarantine may wait for deinits, and a
-/// deinit may call this type.
+/// Locking: the lock is not held during calls to the quarantine, because the quarantine can wait for deinits, and a
+/// deinit can call this type.
 final class Protections: Sendable {
   static let shared = Protections()
 
@@ -30,7 +30,7 @@ final class Protections: Sendable {
 
   /// Protects a class at the program's request; may be called from any thread.
   func protect(_ type: AnyClass, _ policy: DanglingPolicy, limit: Int) throws(Shield.ProtectionError) {
-    // Check for an obstacle, such as a forked child, before locking: a thread of the parent may have held the lock at
+    // Check for an obstacle, such as a forked child, before locking: a thread of the parent can have held the lock at
     // the fork.
     if let obstacle = Quarantine.obstacle { throw .unavailable(obstacle) }
     let metadata = Self.address(type)
@@ -77,8 +77,9 @@ extension Protections {
   /// Records crashd's request for a class, by the address of its metadata, and applies it.
   func remote(_ metadata: UInt, _ word: Word, isOperator: Bool, round: UInt32) -> Outcome {
     state.withLock { state in
-      // Requests arrive in rounds of messages; within a round, the latest request replaces the earlier requests. crashd
-      // first sends the request for all classes, and then the more specific requests for named classes.
+      // crashd sends its requests in rounds: one round is the complete set of its current requests. Within a round, the
+      // latest request for a class replaces the earlier requests for it. crashd first sends the request for all
+      // classes, and then the more specific requests for named classes.
       if isOperator {
         state.entries[metadata, default: Entry()].operators = RemoteWord(word: word, round: round)
       } else {

@@ -18,7 +18,7 @@ private final class Probe: Sendable {
 
   /// The object is global because it must be on the heap.
   ///
-  /// The compiler may put a local object on the stack, and a constant object into the executable.
+  /// The compiler can put a local object on the stack, and a constant object into the executable.
   static let instance = Probe(one: getpid())
 }
 
@@ -59,7 +59,7 @@ package enum Quarantine {
     unsafe cs_shim_set_record_function(cs_quarantine_crashed)
   }
 
-  /// Lists a class by the address of its metadata.
+  /// Adds a class to the classes that the quarantine protects, by the address of the class's metadata.
   static func list(_ class: UInt, _ setting: Protections.Setting) throws(Shield.ProtectionError) {
     if let unavailable { throw .unavailable(unavailable) }
     show()

@@ -30,7 +30,8 @@ extension Shield {
   ///
   /// While an object is in quarantine, `type(of:)` returns a subclass of its class. A cast to a final class then fails.
   ///
-  /// - Throws: `ProtectionError` for the first class that cannot be protected. The classes before it are protected.
+  /// - Throws: `ProtectionError` for the first class that cannot be protected. The classes that precede it in the
+  ///   arguments are protected.
   public static func protect(
     _ types: AnyClass..., policy: DanglingPolicy = .zero, limit: Int = 50
   ) throws(ProtectionError) {
@@ -44,18 +45,18 @@ extension Shield {
 
   /// Ends the protection of a class.
   ///
-  /// The objects of the class leave the quarantine. Under `absorb`, the deinits of these objects run now. May be called
-  /// from any thread. After this call, crashd does not protect the class automatically, but an operator's override
-  /// keeps the class protected.
+  /// The objects of the class leave the quarantine. Under `absorb`, the deinits of the objects that leave the
+  /// quarantine run now. May be called from any thread. After this call, crashd does not protect the class
+  /// automatically, but an operator's override keeps the class protected.
   ///
   /// - Returns: False if the class was not protected.
   @discardableResult
   public static func unprotect(_ type: AnyClass) -> Bool { Protections.shared.unprotect(type) }
 
-  /// Sets how many bytes the quarantine may hold in this process; 1 MiB by default.
+  /// Sets how many bytes the quarantine can hold in this process; 1 MiB by default.
   ///
   /// The budget covers the memory of the quarantined objects and their records, but not the memory of other objects to
-  /// which they refer. Under `absorb`, objects that wait for their deinits may take another eighth of the budget. A
+  /// which they refer. Under `absorb`, objects that wait for their deinits can take another eighth of the budget. A
   /// smaller budget takes effect gradually, as objects are released. Stacks, incidents and freed-object records take up
   /// to 1.5 MiB in addition to the budget; these pages become resident when they are used. An operator's override
   /// through crashd takes precedence over this call.

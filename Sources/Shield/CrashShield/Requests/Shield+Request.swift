@@ -30,7 +30,7 @@ extension Shield {
   ///
   /// - Parameters:
   ///   - operation: What the request does, such as its method and route. Use the route instead of the path, because
-  ///     reports are filtered by this string, and a path may contain personal data.
+  ///     reports are filtered by this string, and a path can contain personal data.
   ///   - id: The ID of this request, such as the ID that the program logs.
   ///   - traceID: The trace ID of W3C Trace Context, of 32 hexadecimal digits. Any other string is ignored.
   ///   - spanID: The span ID of W3C Trace Context, of 16 hexadecimal digits. Any other string is ignored.

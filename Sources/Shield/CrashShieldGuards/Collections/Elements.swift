@@ -2,8 +2,8 @@ internal import CrashShield
 
 /// Removes an element of a set, or a key of a dictionary.
 ///
-/// There is no guard for removal by index, because it would have to compare indices of a set or dictionary, which may
-/// trap.
+/// There is no guard for removal by index, because such a guard would have to compare indices of a set or dictionary,
+/// and this comparison can trap.
 extension Set {
   /// Removes an element; if the set does not contain it, returns nil and records the fault as `mutation`.
   ///

@@ -4,7 +4,7 @@ extension BidirectionalCollection {
   /// The element at an index; if the index is out of bounds, the value is nil and the fault is recorded as `index`.
   ///
   /// Replaces `self[position]`, which ends the process in this case. `Dictionary` and `Set` do not have this subscript,
-  /// because comparing their indices may trap. For this reason the subscript is not declared for every `Collection`.
+  /// because comparing their indices can trap. For this reason the subscript is not declared for every `Collection`.
   ///
   /// ```swift
   /// let third = parts[shielded: 2] ?? ""
@@ -32,7 +32,7 @@ extension BidirectionalCollection {
     return kept(value())
   }
 
-  // The type must be checked at run time, because generic code over collections may pass a string.
+  // The type must be checked at run time, because generic code over collections can pass a string.
   @inline(never)
   @usableFromInline
   func handleIndexFault(_ position: Index, _ fileID: StaticString, _ line: UInt, _ kind: ShieldKind = .index) -> Bool {
@@ -149,7 +149,7 @@ extension StringProtocol {
   }
 
   // The reason contains the length of the string, but neither its contents nor the index. Reading the offset of an
-  // index of another string may trap.
+  // index of another string can trap.
   @inline(never)
   @usableFromInline
   func handleStringIndexFault(_ fileID: StaticString, _ line: UInt) -> Bool {
@@ -159,7 +159,7 @@ extension StringProtocol {
   }
 }
 
-/// Returns the description of an integer index; "?" for an index of another type, which may contain values of the
+/// Returns the description of an integer index; "?" for an index of another type, which can contain values of the
 /// program.
 @usableFromInline
 func described(_ position: some Any) -> String {

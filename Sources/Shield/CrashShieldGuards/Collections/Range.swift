@@ -56,7 +56,7 @@ extension BidirectionalCollection {
 
   /// The elements between two indices; indices that are out of bounds or in reverse order are recorded as `range`.
   ///
-  /// Replaces `self[lower..<upper]`, where `lower..<upper` alone may end the process.
+  /// Replaces `self[lower..<upper]`, where `lower..<upper` alone can end the process.
   @inlinable
   public subscript(
     shieldedBounds lower: Index, _ upper: Index, fileID fileID: StaticString = #fileID, line line: UInt = #line

@@ -35,7 +35,7 @@ extension Shield {
   /// before the guard returns its value, or under `observe`, before the process ends. Faults inside the observer do not
   /// call the observer again. crashd receives the faults with or without an observer. May be called from any thread.
   public static func onIncident(_ observer: (@Sendable (ShieldIncident) -> Void)?) {
-    // `holding` is necessary because releasing the previous observer may run deinits of the program.
+    // `holding` is necessary, because the release of the previous observer can run deinits of the program.
     holding { Guards.observer.withLock { $0 = observer } }
   }
 

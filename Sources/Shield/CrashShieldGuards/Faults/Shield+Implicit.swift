@@ -80,7 +80,7 @@ package enum ImplicitGuards {
   /// Runs the body as a test: its faults are absorbed, and recorded only for the self-test check that uses this line
   /// number.
   package static func probe<Result>(line: UInt = 1, _ body: () throws -> Result) rethrows -> Result {
-    // Only this thread is affected, because the line is thread-local.
+    // `probe` affects only this thread, because the line is thread-local.
     let outer = cs_guard_probe_line()
     cs_guard_set_probe_line(UInt64(line))
     defer { cs_guard_set_probe_line(outer) }

@@ -5,7 +5,7 @@ internal import CShimQuarantine
 public enum Liveness: Sendable, Hashable {
   /// A live Swift object of the given class is at the address.
   ///
-  /// The object may not be the expected one, because later objects reuse addresses.
+  /// The object can be another object than the expected one, because later objects reuse addresses.
   case live(className: String)
   /// The object was deallocated, and is still in quarantine.
   case quarantined(Record)
@@ -31,11 +31,11 @@ public enum Liveness: Sendable, Hashable {
 extension Shield {
   /// Returns the state of the object at this address, live or freed.
   ///
-  /// The address may be any value: the shield reads the memory with a system call, which fails if no memory is mapped
+  /// The address can be any value: the shield reads the memory with a system call, which fails if no memory is mapped
   /// there. If the first word at the address looks like a pointer to class metadata, the shield assumes an object, and
   /// gets the name of the class from the runtime. Precondition: no other thread unloads an image during the call. The
   /// call reads each freed-object record, which takes a few microseconds: use it for asserts and debugging only. May be
-  /// called from any thread. If the caller does not retain the object, the result may be outdated at once.
+  /// called from any thread. If the caller does not retain the object, the result can be outdated at once.
   public static func liveness(of pointer: UnsafeRawPointer?) -> Liveness {
     var answer = unsafe cs_quarantine_liveness()
     // Invariant: the C function does not dereference the pointer.

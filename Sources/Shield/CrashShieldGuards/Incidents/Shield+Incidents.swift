@@ -40,7 +40,7 @@ extension Shield {
 /// Reads the incidents from the ring on a thread of its own, and delivers them to the subscribers.
 final class IncidentReader: Sendable {
   static let shared = IncidentReader()
-  /// The size of a subscriber's buffer: the first batch, which may have as many incidents as the ring, must fit.
+  /// The size of a subscriber's buffer: the first batch, which can have as many incidents as the ring, must fit.
   static let bufferLimit = Int(CS_RING_INCIDENT_LIMIT)
 
   private struct Subscriber {
@@ -78,7 +78,7 @@ final class IncidentReader: Sendable {
   }
 
   private func remove(_ number: UInt64) {
-    // Release the subscriber after unlocking, because the release may call code of the program.
+    // Release the subscriber after unlocking, because the release can call code of the program.
     _ = state.withLock { $0.subscribers.removeValue(forKey: number) }
   }
 
@@ -102,7 +102,7 @@ final class IncidentReader: Sendable {
       }
       return news
     }
-    // `yield` runs outside the lock: it may resume a task on an executor of the program, and that executor may call
+    // `yield` runs outside the lock: it can resume a task on an executor of the program, and that executor can call
     // this reader.
     var dropped = 0
     for (continuation, incident) in news {

@@ -36,7 +36,7 @@ enum Executors: Sendable {
     let words = words(actor)
     if isKnown(words) { return true }
     // For an actor without a custom executor, the result is certain, because only the runtime runs the actor's jobs. A
-    // custom executor may also run jobs outside of a task, so this code asks the custom executor itself.
+    // custom executor can also run jobs outside of a task, so this code asks the custom executor itself.
     if words.1 == 0 && words.0 != 0 { return false }
     #if compiler(>=6.3)
       // Invariant: the actor retains its executor, and this function retains the actor.

@@ -1,6 +1,6 @@
 internal import CShim
 
-/// Runs a body that may call the program's code, while the caller holds a lock of the shield.
+/// Runs a body that can call the program's code, while the caller holds a lock of the shield.
 ///
 /// A trap in the body ends the process even in isolated work, because other threads would wait for the lock forever.
 package func holding<Result: ~Copyable, Failure: Error>(

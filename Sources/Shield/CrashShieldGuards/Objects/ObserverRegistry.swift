@@ -5,8 +5,8 @@ internal import Synchronization
 ///
 /// Adding an observer twice for a property, or removing an observer that was not added, changes nothing and is recorded
 /// as `observation`. The registry does not retain observers, and removes deallocated observers. The registry calls the
-/// observers' functions without holding a lock, and these functions may add and remove observers. Under `off` and
-/// `observe`, an observer that was added twice is called twice. May be used from any thread.
+/// observers' functions without holding a lock, and these functions are allowed to add and remove observers. Under
+/// `off` and `observe`, an observer that was added twice is called twice. May be used from any thread.
 ///
 /// ```swift
 /// registry.add(self, for: \Cart.count) { label, count in label.show(count) }
@@ -90,9 +90,9 @@ public final class ObserverRegistry<Subject>: Sendable {
     locked { entries in entries.values.reduce(0) { $0 + $1.count { $0.observer != nil } } }
   }
 
-  /// `holding` is necessary because this function may run code of the program while it holds the lock.
+  /// `holding` is necessary, because this function can run code of the program while it holds the lock.
   ///
-  /// The function compares key paths, and may release objects of the program.
+  /// The function compares key paths, and can release objects of the program.
   private func locked<Result>(_ body: (inout sending [Path: [Entry]]) -> sending Result) -> Result {
     holding { entries.withLock(body) }
   }

@@ -108,7 +108,7 @@ final class Handles: Sendable {
     // Invariant: the C function fills in the structure.
     unsafe cs_quarantine_here(&here)
     let use = DanglingIncident.Stack(here)
-    // Publish the incidents for crashd, because the shield may have been started after the first class was protected.
+    // Publish the incidents for crashd, because the shield can have been started after the first class was protected.
     Quarantine.show()
     var name = className
     name.withUTF8 { bytes in

@@ -1,7 +1,7 @@
 public import CrashShield
 public import Synchronization
 
-/// A continuation that may be resumed more than once, or never.
+/// A continuation that the program can resume more than once, or never.
 public struct ShieldedContinuation<Value: Sendable>: Sendable {
   @usableFromInline let box: ContinuationBox<Value>
 

@@ -1,6 +1,6 @@
 /// A check of `Shield.selfTest`: one fault, and the expected reaction of a guard.
 ///
-/// `ShieldCheck.foundation` has the checks of `CrashShieldFoundation`. A program may add checks for guards of its own.
+/// `ShieldCheck.foundation` has the checks of `CrashShieldFoundation`. A program can add checks for guards of its own.
 public struct ShieldCheck: Sendable {
   package enum Body: Sendable {
     case plain(@Sendable (UInt) throws -> Bool)

@@ -60,7 +60,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
   /// The number of queued transitions.
   public var pendingCount: Int { pending.count }
 
-  /// Whether the user may swipe the top screen away: false during a transition and for the first screen.
+  /// Whether the user is allowed to swipe the top screen away: false during a transition and for the first screen.
   public var isInteractivePopEnabled: Bool { isIdle && stack.count > 1 }
 
   /// Pushes a screen.

@@ -132,7 +132,7 @@ extension Shield {
 package enum Casts {
   /// Removes all levels of optionals that are nested inside `Any`.
   package static func unwrapped(_ value: Any?) -> Any? {
-    // Use the mirror only of optionals, because a type of the program may have a custom mirror.
+    // Use the mirror only of optionals, because a type of the program can have a custom mirror.
     guard let value, type(of: value) is any ExpressibleByNilLiteral.Type else { return value }
     let mirror = Mirror(reflecting: value)
     guard mirror.displayStyle == .optional else { return value }

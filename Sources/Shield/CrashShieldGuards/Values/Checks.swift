@@ -65,7 +65,7 @@ extension Shield {
 
   /// Returns whether the condition holds, with a message that is created at run time.
   ///
-  /// Records must not contain values of the program, but a message that is created at run time may contain them.
+  /// Records must not contain values of the program, but a message that is created at run time can contain them.
   /// Therefore the message is evaluated only if `off` or `observe` ends the process, and the record does not contain
   /// it.
   @inlinable

@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// Use this type in programs that receive names of operations, such as commands, from outside. An unknown name is
 /// recorded as `message`, with the class and the name. Each name has a record of its own, up to 64 names in a process,
-/// because untrusted input may contain any number of names.
+/// because untrusted input can contain any number of names.
 ///
 /// ```swift
 /// let door = DynamicReceiver(door, methods: ["open": { door, _ in door.open() }], counts: ["open": 0])

@@ -36,5 +36,5 @@ struct cs_http_answer {
   char problem[CS_HTTP_PROBLEM_BYTES];
 };
 
-/// Sends a request. Redirects are not followed, because the headers may contain a secret.
+/// Sends a request. Redirects are not followed, because the headers can contain a secret.
 void cs_http_post(struct cs_http *http, const struct cs_http_request *request, struct cs_http_answer *ret_answer);

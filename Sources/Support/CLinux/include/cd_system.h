@@ -23,7 +23,7 @@ int cd_socket_peer(int socket, cd_peer *ret_peer);
 // Stores whether the peer was in a group when it connected, by its effective or a supplementary group (SO_PEERGROUPS).
 int cd_socket_peer_is_in_group(int socket, uint32_t group, bool *ret_is_member);
 
-// Stores the number of a group from the system's databases (nss). The call may wait for a server. Returns ENOENT if no
+// Stores the number of a group from the system's databases (nss). The call can wait for a server. Returns ENOENT if no
 // group has this name.
 int cd_group_find(const char *name, uint32_t *ret_group);
 // Stores whether a group has this name, from the same databases as cd_group_find.
@@ -100,8 +100,8 @@ int cd_child_status(int32_t pid, int *ret_status, uint64_t *ret_cpu_ns);
 int cd_file_open_regular(int directory, const char *path, bool follow, int *ret_descriptor);
 
 // Opens a regular file by a path, with the privileges of `user`. If crashd runs as root, the calling thread opens the
-// file as that user, without the user's groups. Returns ELOOP for a path through a link of /proc, which may lead into a
-// container. The call may wait for the file system.
+// file as that user, without the user's groups. Returns ELOOP for a path through a link of /proc, which can lead into a
+// container. The call can wait for the file system.
 int cd_file_open_regular_as(uint32_t user, const char *path, int *ret_descriptor);
 
 // Facts about an open file that the kernel has in memory (AT_STATX_DONT_SYNC). These facts are available even if the

@@ -7,7 +7,7 @@ internal import LinuxSystem
 
 /// Checks that crashes will be captured and that reports will be complete.
 ///
-/// The checks only read: crashd's replies, `/proc` and the files of programs.
+/// The checks only read crashd's replies, `/proc` and the files of programs.
 public struct Doctor: Sendable {
   private let client: CrashClient
   private let system: String

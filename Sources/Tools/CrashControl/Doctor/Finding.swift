@@ -68,7 +68,7 @@ public struct Finding: Sendable, Equatable, Encodable {
     return ("OK", "crashes will be captured and reports will be complete; \(sum)", .bold)
   }
 
-  /// Returns a mark for the level, the subject and the result, followed by the remedy on separate lines.
+  /// Returns a symbol for the level, the subject and the result, followed by the remedy on separate lines.
   private func text(_ all: [Finding], _ terminal: Terminal) -> String {
     let column = all.map(\.subject.count).max() ?? 0
     let room = max(24, Prose.width(terminal) - column - 7)

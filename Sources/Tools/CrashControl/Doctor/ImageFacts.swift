@@ -11,7 +11,7 @@ struct ImageFacts {
   private var debugLink: String?
   /// The build id of the file.
   ///
-  /// The id is read from the section `.note.gnu.build-id`, because the segments of a debug file may not have content.
+  /// The id is read from the section `.note.gnu.build-id`, because the segments of a debug file can be empty.
   private var notedID: String?
 
   private static let sectionLimit = 4096
@@ -21,7 +21,7 @@ struct ImageFacts {
   /// Fails if the file is not readable, or is not a little-endian 64-bit ELF file.
   init?(path: String) {
     var status = stat()
-    // Check the file type before opening the file, because opening a device may have side effects. stat also follows
+    // Check the file type before opening the file, because opening a device can have side effects. stat also follows
     // the links in /proc. Invariant: stat fills in the structure.
     guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)

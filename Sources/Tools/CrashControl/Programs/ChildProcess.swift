@@ -118,7 +118,7 @@ struct ChildProcess {
       kill(pid, SIGKILL)
       _ = ends(within: 10_000)
     }
-    // Kill the group before reaping its leader. After the leader is reaped, the kernel may reuse the number of the
+    // Kill the group before reaping its leader. After the leader is reaped, the kernel can reuse the number of the
     // process group.
     if hasGroup { kill(-pid, SIGKILL) }
     return endIfOver()

@@ -7,7 +7,7 @@ internal import LinuxSystem
 public enum CoreFile: Sendable, Equatable {
   /// The file that contains the core dump.
   case file(String)
-  /// systemd-coredump may have the core dump.
+  /// systemd-coredump can have the core dump.
   case systemd
   /// No core dump was found, for the given reason.
   case none(because: String)
@@ -61,7 +61,7 @@ private struct CorePlace {
     case anything
   }
 
-  /// The error for a directory that does not exist, or that the caller may not read.
+  /// The error for a directory that does not exist, or that the caller is not allowed to read.
   struct Unreadable: Error {
     var directory: String
     var reason: String
@@ -69,7 +69,7 @@ private struct CorePlace {
 
   let directory: String
   private let name: [Part]
-  /// The users whose files may be core dumps of the process.
+  /// The users whose files can be core dumps of the process.
   ///
   /// Files of all other users are ignored.
   private let owners: Set<Int>

@@ -68,7 +68,7 @@ public struct Demonstration: Sendable {
   }
 
   /// Runs crash-maker.
-  /// - Returns: Its pid, and the ids of its reports.
+  /// - Returns: The pid of the crashed process, and the ids of its reports.
   func crash(
     _ name: String, _ daemon: borrowing PrivateDaemon
   ) throws(Failure) -> (pid: Int, reports: [String]) {

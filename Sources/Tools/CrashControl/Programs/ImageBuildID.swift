@@ -10,7 +10,7 @@ enum ImageBuildID {
 
   /// Returns the build id in lower-case hexadecimal digits, or nil if the file does not exist or has no build id.
   static func read(_ path: String) -> String? {
-    // Check the file type before opening the file for reading, because opening a device may have side effects. O_PATH
+    // Check the file type before opening the file for reading, because opening a device can have side effects. O_PATH
     // does not open the device.
     let place = unsafe open(path, openPath | O_CLOEXEC)
     guard place >= 0 else { return nil }

@@ -80,7 +80,7 @@ struct PrivateDaemon: ~Copyable {
     }
 
     var settings = environment
-    // systemd may have set these variables for crashctl, and the private crashd must not inherit them.
+    // systemd can have set these variables for crashctl, and the private crashd must not inherit them.
     for name in ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "WATCHDOG_USEC", "WATCHDOG_PID", "CRASHSHIELD_SPOOL"] {
       settings[name] = nil
     }

@@ -89,8 +89,8 @@ public struct ProgramRun: Sendable {
     let client = daemon.client
     do throws(ClientError) {
       let outcome = try client.awaitProcess(Int(program.pid), timeout: Self.settleLimit)
-      // Also wait for the reports of ended processes that the program started, because these processes may have
-      // crashed.
+      // Also wait for the reports of ended processes that the program started, because these processes can have
+      // crashed, too.
       for other in try client.processes() where kill(pid_t(truncatingIfNeeded: other.pid), 0) != 0 {
         _ = try client.awaitProcess(other.pid, timeout: Self.settleLimit)
       }

@@ -3,14 +3,15 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-/// The source code of a report's frames, from files that both the caller and the crashed process's user may read.
+/// The source code of a report's frames, from files that both the caller and the crashed process's user are allowed to
+/// read.
 ///
-/// The paths come from the crashed program, and a hostile program may name any file. For this reason crashd never opens
+/// The paths come from the crashed program, and a hostile program can name any file. For this reason crashd never opens
 /// these files. crashctl opens them with the privileges of its caller. crashctl opens only regular files of limited
-/// size that the user of the crashed process may read. Without the check of this user's permission, root's crashctl
-/// would print files that this user must not read.
+/// size that the user of the crashed process is allowed to read. Without the check of this user's permission, root's
+/// crashctl would print files that this user must not read.
 ///
-/// A source file that was changed after the image was built is skipped, because its lines may differ. The build time is
+/// A source file that was changed after the image was built is skipped, because its lines can differ. The build time is
 /// the modification time of the image file. If the file at the path of the image now has another build id, crashctl
 /// does not show source code.
 final class SourceFiles: Sendable {
@@ -94,7 +95,7 @@ final class SourceFiles: Sendable {
     uid == 0 || status.st_mode & 0o004 != 0 || (Int(status.st_uid) == uid && status.st_mode & 0o400 != 0)
   }
 
-  /// Returns whether the crashed process's user may search each directory of the path.
+  /// Returns whether the crashed process's user is allowed to search each directory of the path.
   private func mayReach(_ place: Int32) -> Bool {
     if uid == 0 { return true }
     var buffer = [CChar](repeating: 0, count: 4_096)

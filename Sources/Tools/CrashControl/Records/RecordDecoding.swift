@@ -30,7 +30,7 @@ public struct RecordDecoding: Sendable {
   /// A record that the log repeats has one report. A signal ends the work after the current record.
   /// - Throws: `Failure` if the log has no record, or crashd cannot be started.
   public func run(_ body: (ReceivedReport) throws(Failure) -> Void) throws(Failure) {
-    // Open the log before the signals are blocked. Opening may block, and a signal must then end the process.
+    // Open the log before the signals are blocked. Opening can block, and a signal must then end the process.
     var log = try RecordLog(path)
     let signals = SignalSet([SIGINT, SIGTERM, SIGHUP, SIGPIPE])
     let before = signals.block()

@@ -11,7 +11,7 @@ struct LoggedRecord {
   var contents: RingContents
 }
 
-/// Reads the record lines in a log, which may be a pipe.
+/// Reads the record lines in a log, which can be a pipe.
 ///
 /// For a line that is not a whole record, `RecordLog` prints the number of the line and the reason, and continues.
 struct RecordLog: ~Copyable {

@@ -17,7 +17,7 @@ struct RecordSymbols: ~Copyable {
   private let servers: [String]
   private let environment: [String: String]
   private let storage: PrivateDirectory
-  /// The bytes and the number of files that may still be fetched, because a log can name any number of builds.
+  /// The bytes and the number of files that can still be fetched, because a log can name any number of builds.
   private var fetchRoom = (bytes: 4 << 30, files: 64)
   /// Files in `directories` outside of `.build-id`, by build id; nil before these directories are searched.
   private var files: [String: String]?
@@ -67,7 +67,7 @@ struct RecordSymbols: ~Copyable {
 
   /// Returns the file of an image whose path had no room in the record.
   ///
-  /// Such an image has only the name of its file, which may be in the directory of another image.
+  /// Such an image has only the name of its file, which can be in the directory of another image.
   private static func beside(_ image: RingContents.Image, _ images: [RingContents.Image]) -> String? {
     guard DebugFilePaths.isName(image.path) else { return nil }
     let known = images.compactMap { image in image.path.lastIndex(of: "/").map { String(image.path[..<$0]) } }

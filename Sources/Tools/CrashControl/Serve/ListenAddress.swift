@@ -22,7 +22,7 @@ public struct ListenAddress: Sendable, Equatable {
 
   /// Parses an address.
   ///
-  /// A host is a number such as `127.0.0.1` or `[::1]`. A host name is invalid, because it may have several addresses.
+  /// A host is a number such as `127.0.0.1` or `[::1]`. A host name is invalid, because it can have several addresses.
   /// A path contains a slash.
   public init(_ text: String) throws(Invalid) {
     var rest = text[...]

@@ -17,7 +17,7 @@ struct ListeningSocket {
 
   /// Opens the socket.
   ///
-  /// - Throws: `SystemError` if the address is in use, or if this process may not bind it.
+  /// - Throws: `SystemError` if the address is in use, or if this process is not allowed to bind it.
   init(_ address: ListenAddress) throws(SystemError) {
     name = address.name
     switch address.place {

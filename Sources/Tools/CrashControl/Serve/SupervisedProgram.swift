@@ -53,7 +53,7 @@ struct SupervisedProgram: SupervisorSystem {
 
   func next(until end: ContinuousClock.Instant?) -> SupervisorEvent {
     while true {
-      // Reap before waiting for a signal, because several children may have ended for one SIGCHLD.
+      // Reap before waiting for a signal, because one SIGCHLD can stand for several ended children.
       if let ended = Self.reap() { return .ended(ended.pid, ended.end) }
       let left = end.map { ContinuousClock.now.duration(to: $0) } ?? Self.longestWait
       switch signals.next(within: left) {

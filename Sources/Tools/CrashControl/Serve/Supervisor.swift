@@ -71,7 +71,7 @@ struct Supervisor<System: SupervisorSystem> {
   /// Starts the program again, after the delay of the policy.
   ///
   /// Returns nil if the policy gives up, or if a stop signal arrives. A failed start counts as a quick end and is
-  /// repeated, because an update may replace the executable at this moment.
+  /// repeated, because an update can be replacing the executable at this moment.
   private mutating func startAgain(
     because what: String, afterUptime uptime: Duration
   ) throws(ChildProcess.StartError) -> Life? {

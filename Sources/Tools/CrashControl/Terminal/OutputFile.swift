@@ -2,7 +2,7 @@ import Glibc
 internal import LinuxSystem
 
 extension Output {
-  /// Writes a file that only its owner may read.
+  /// Writes a file that only its owner can read.
   ///
   /// If the file exists, it is replaced when the new file is complete.
   ///

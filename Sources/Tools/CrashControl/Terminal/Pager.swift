@@ -51,7 +51,7 @@ public enum Pager: Sendable {
     close(ends[1])
     ends[1] = -1
     _ = pager.wait(timeout_ms: -1)
-    // A SIGPIPE may be pending. Keep SIGPIPE blocked, because all output is written and the signal would end the
+    // A SIGPIPE can be pending. Keep SIGPIPE blocked, because all output is written and the signal would end the
     // process.
     SignalSet([SIGPIPE]).install()
     if let failure { throw failure }

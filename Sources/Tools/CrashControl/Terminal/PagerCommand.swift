@@ -24,7 +24,7 @@ struct PagerCommand: Equatable {
     if command.isEmpty || command == "cat" { return nil }
     var settings = environment
     settings["LESS"] = environment["LESS"] ?? "FRSX"
-    // `$PAGER` may contain shell syntax; the default command does not need a shell.
+    // `$PAGER` can contain shell syntax; the default command does not need a shell.
     self =
       command == "less"
       ? PagerCommand(program: "less", arguments: [], environment: settings)

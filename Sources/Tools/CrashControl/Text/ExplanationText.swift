@@ -43,7 +43,7 @@ public enum ExplanationText: Sendable {
 
   /// Formats a share in percent.
   ///
-  /// Check the range, because crashd's reply may contain any number.
+  /// Check the range, because crashd's reply can contain any number.
   private static func percent(_ share: Double) -> String {
     share >= 0 && share <= 1 ? "\(Int((share * 100).rounded())) %" : "unknown"
   }

@@ -10,7 +10,7 @@ enum Prose {
   /// If the output is not a terminal, the number is not limited.
   static func width(_ terminal: Terminal) -> Int { terminal.width.map { min($0, widest) } ?? .max }
 
-  /// Wraps one line of text, which may contain styles.
+  /// Wraps one line of text, which can contain styles.
   ///
   /// The second and later lines are indented.
   static func wrapped(_ text: String, _ terminal: Terminal, indent: Int = 0) -> String {

@@ -2,11 +2,12 @@ import CrashProtocol
 import CrashReport
 import Glibc
 
-/// What the fleet does not have yet, and the cursor that crashd may forget once the fleet has it.
+/// The events that crash-forward sends to the fleet in one request, and the cursor to acknowledge in crashd after the
+/// fleet has committed them.
 struct FleetBatch {
   /// The limits of one request.
   ///
-  /// Further reports wait for the next one.
+  /// Further reports wait for the next batch.
   static let (reportLimit, byteLimit) = (100, 2 << 20)
 
   private var lines: [[UInt8]] = []
@@ -77,7 +78,7 @@ struct FleetBatch {
     ids.removeFirst()
   }
 
-  /// The id of the report in a line of the body; nil if the line is none.
+  /// The id of the report in a line of the body; nil if the line does not contain a report.
   func id(ofLine line: Int) -> String? { ids.indices.contains(line) ? ids[line] : nil }
 
   private static func now_us() -> Int {

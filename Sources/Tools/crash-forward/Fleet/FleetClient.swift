@@ -9,7 +9,8 @@ public struct FleetClient: Sendable {
 
   /// Creates a client.
   ///
-  /// Fails if the URL is not one such as `https://fleet.example.org:8320`, or the token is not one of crash-fleet.
+  /// Fails if the URL is not valid, such as `https://fleet.example.org:8320`, or if the token is empty or contains
+  /// other characters than printable ASCII without blanks.
   public init?(url: String, token: String, http: HTTPClient) {
     guard let parts = Self.parts(url), token.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), !token.isEmpty else {
       return nil
@@ -46,7 +47,7 @@ public struct FleetClient: Sendable {
     }
   }
 
-  /// Asks for the cursor that this machine committed last; nil if there is none.
+  /// Requests from the fleet the cursor that this machine committed last; returns nil if there is none.
   ///
   /// - Throws: `Later`, with the reason why the fleet does not answer.
   func position(_ host: FleetHost, stream: String) throws(Later) -> String? {

@@ -3,8 +3,8 @@ import CrashReport
 
 /// The crashes that the fleet does not receive as whole reports, by group, build and hour.
 ///
-/// The counts are absolute: those of this run of the program. The fleet keeps the highest value of each run, so a batch
-/// may arrive twice.
+/// Each count is the total since this run of the program started. The fleet keeps the highest value of each run, so a
+/// batch that arrives twice changes nothing.
 struct FleetCounters {
   private struct Key: Hashable {
     var group: String
@@ -64,7 +64,7 @@ struct FleetCounters {
     }
   }
 
-  /// Records that the fleet has all counters, and forgets those that no longer change.
+  /// Records that the fleet has all counters, and removes the counters that no longer change.
   mutating func markSent() {
     changed.removeAll()
     let newest = counts.keys.map(\.hour).max() ?? 0

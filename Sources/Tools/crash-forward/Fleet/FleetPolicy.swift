@@ -1,15 +1,15 @@
 import CrashReport
 
-/// Decides which crashes the fleet receives as whole reports; it only counts the others.
+/// Decides which crashes the fleet receives as whole reports; the other crashes are only counted.
 ///
-/// A bad deploy crashes thousands of processes in the same way. The first reports of a group show what is wrong, and a
-/// report an hour shows whether it is still the same.
+/// A bad deploy crashes thousands of processes in the same way. The first reports of a group show the cause, and one
+/// report per hour shows whether the cause is still the same.
 struct FleetPolicy {
   /// The number of first reports of a group in a build that are sent.
   static let first = 3
   /// The maximum number of groups that the policy remembers.
   ///
-  /// When it forgets them, their next reports are sent again.
+  /// At this limit, the policy forgets all groups, and their next reports are sent as whole reports again.
   private static let limit = 4_096
 
   private struct Key: Hashable {
@@ -26,7 +26,7 @@ struct FleetPolicy {
   private var sent: [Key: Sent] = [:]
   private var pace: Pace
 
-  /// - Parameter perMinute: The rate limit of whole reports. Crashes above it are counted.
+  /// - Parameter perMinute: The rate limit of whole reports. Crashes above this limit are only counted.
   init(perMinute: Int) { pace = Pace(perMinute: perMinute) }
 
   /// Returns whether the fleet receives this crash as a whole report, and remembers it as sent.

@@ -5,12 +5,12 @@ import LinuxSystem
 
 /// Reads events from crashd, and sends them to the fleet in batches.
 ///
-/// A batch is acknowledged in crashd only after the fleet has committed it. With the batch, the fleet stores the cursor
-/// after it. When this program starts again, it continues at that cursor, even if crashd missed the acknowledgement, so
-/// no crash is counted twice.
+/// A batch is acknowledged in crashd only after the fleet has committed it. Together with the batch, the fleet stores
+/// the cursor after the batch. When this program starts again, it continues at that cursor, even if crashd missed the
+/// acknowledgement, so no crash is counted twice.
 public struct FleetRunner: Sendable {
   static let name = "fleet"
-  /// How long a whole report waits for further ones.
+  /// The time for which a whole report waits for further reports of its batch.
   private static let linger = Duration.milliseconds(100)
   /// How long counters wait.
   private static let interval = Duration.seconds(60)
@@ -47,7 +47,7 @@ public struct FleetRunner: Sendable {
         if try follow(&work) { return }
       } catch {
         if error == .cancelled {
-          // Events that are not sent yet come again at the next start.
+          // crashd sends the unsent events again at the next start.
           return
         }
         if case .closed = error {
@@ -60,7 +60,7 @@ public struct FleetRunner: Sendable {
     }
   }
 
-  /// What survives the end of a stream.
+  /// The state that the runner keeps when a stream ends and the next stream begins.
   private struct Work {
     var policy: FleetPolicy
     var batch = FleetBatch()
@@ -68,7 +68,7 @@ public struct FleetRunner: Sendable {
     var host: FleetHost?
     /// The stream whose committed cursor is known.
     var resumed: String?
-    /// A cursor that the fleet has committed, and crashd does not know of yet.
+    /// A cursor that the fleet has committed, but that is not acknowledged in crashd yet.
     var unacknowledged: String?
   }
 
@@ -76,8 +76,8 @@ public struct FleetRunner: Sendable {
   ///
   /// Returns true if a stop was requested.
   private mutating func follow(_ work: inout Work) throws(ClientError) -> Bool {
-    // crashd sends unacknowledged events again. The policy and the counters of this run have seen them, but they cannot
-    // tell which ones, so the batch is sent and acknowledged first.
+    // crashd sends unacknowledged events again. The policy and the counters of this run have already counted these
+    // events, and cannot recognize them in the new stream. Therefore send and acknowledge the batch first.
     try acknowledge(&work)
     if !work.batch.isEmpty, try flush(&work) { return true }
     let stream = try around.subscribe(Self.name, subscriber, filter)
@@ -115,9 +115,10 @@ public struct FleetRunner: Sendable {
     return max(.zero, min(reports ?? Self.interval, Self.interval - since.duration(to: now)))
   }
 
-  /// Asks the fleet where this machine is, once for each store of crashd.
+  /// Requests this machine's last committed cursor from the fleet, once for each store of crashd.
   ///
-  /// Returns true if the stream must begin again, because the fleet has later events than crashd knows of.
+  /// Returns true if the stream must begin again: the fleet has a committed cursor, which the runner must first
+  /// acknowledge in crashd.
   private mutating func resume(_ work: inout Work, _ report: CrashReport, _ cursor: String) throws(ClientError) -> Bool
   {
     let (host, stream) = (work.host ?? FleetHost(report), Self.stream(subscriber, cursor))
@@ -171,7 +172,8 @@ public struct FleetRunner: Sendable {
   /// Returns true after a stop.
   private mutating func flush(_ work: inout Work) throws(ClientError) -> Bool {
     guard let host = work.host, let cursor = work.batch.cursor else {
-      // Without a host there was no readable event, so only the unreadable ones are acknowledged.
+      // The host is unknown only if no event of the batch was readable. In this case, only acknowledge the unreadable
+      // events.
       if let cursor = work.batch.cursor { try around.client.acknowledge(cursor, subscriber: subscriber) }
       work.batch.markSent()
       return false
@@ -189,7 +191,7 @@ public struct FleetRunner: Sendable {
         try acknowledge(&work)
         return false
       case .refused(let why):
-        // The fleet refuses the body as a whole, and one report may be the reason. Each report is sent alone.
+        // The fleet refuses the body as a whole, possibly because of one report. Therefore send each report alone.
         guard work.batch.firstReport != nil else {
           around.board.change(Self.name) { $0.retries += 1 }
           beginWaiting(why)
@@ -231,9 +233,9 @@ public struct FleetRunner: Sendable {
     return false
   }
 
-  /// Tells crashd what the fleet has committed.
+  /// Acknowledges in crashd the events that the fleet has committed.
   ///
-  /// Without this, crashd would send the same events again, and the counters would count them again.
+  /// Without the acknowledgement, crashd would send the same events again, and the counters would count them again.
   private func acknowledge(_ work: inout Work) throws(ClientError) {
     guard let cursor = work.unacknowledged else { return }
     do throws(ClientError) { try around.client.acknowledge(cursor, subscriber: subscriber) } catch {

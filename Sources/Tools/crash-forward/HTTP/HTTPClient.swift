@@ -91,12 +91,12 @@ public final class HTTPClient: Sendable {
 extension HTTPClient.Answer {
   /// Maps the HTTP status to the outcome of an event.
   ///
-  /// If `quotesBody` is true, the message of a refusal may quote the response. `quotesBody` must be false if the URL is
-  /// a secret, because a server may repeat the URL in its response.
+  /// If `quotesBody` is true, the message of a refusal is allowed to quote the response. `quotesBody` must be false if
+  /// the URL is a secret, because a server can repeat the URL in its response.
   func delivery(from server: String, quotesBody: Bool = true) -> Delivery {
     switch status {
     case 200..<300: return .delivered
-    // The server's address in the settings may be wrong, so try again later. For example, a TLS server answers 400 to a
+    // The server's address in the settings can be wrong, so try again later. For example, a TLS server answers 400 to a
     // client that does not use TLS.
     case 400 where !hasTaken:
       return .later("\(server) answers 400 and has accepted nothing yet: is the address right?", maybeNever: true)
@@ -108,7 +108,7 @@ extension HTTPClient.Answer {
     // With these statuses, the server requests a retry at another time.
     case 408, 425, 429, 502, 503, 504: return .later("\(server) answers \(status)", after: retryAfter)
     // Other statuses probably mean a server error or a wrong setting, which would affect every event. The message omits
-    // the body, because a server that rejects a key may repeat the key in it.
+    // the body, because a server that rejects a key can repeat the key in it.
     default: return .later("\(server) answers \(status)", after: retryAfter, maybeNever: true)
     }
   }

@@ -9,13 +9,13 @@ import LinuxSystem
 public protocol HealthSink: Sendable {
   /// The name in log lines and in the status line.
   var name: String { get }
-  /// Sends what the builds did so far, and waits for the outcome.
+  /// Sends the counts of the builds, and waits for the outcome.
   mutating func deliver(_ builds: [BuildHealth], at time_ns: UInt64) -> Delivery
 }
 
 /// Reads the health of builds from crashd each minute, and delivers it.
 ///
-/// crashd's counts are absolute. A failed delivery is therefore not repeated: the next one contains its counts.
+/// crashd's counts are absolute. A failed delivery is therefore not repeated: the next delivery contains its counts.
 public struct HealthRunner: Sendable {
   private static let interval = Duration.seconds(60)
 

@@ -3,8 +3,8 @@ public import CrashReport
 
 /// Posts the requests of builds as session aggregates to Sentry: <https://develop.sentry.dev/sdk/telemetry/sessions/>.
 ///
-/// A request is a session. Sentry adds up what it receives, so the sink sends the growth since its last delivery. A file
-/// has the counts that Sentry has accepted, and survives restarts.
+/// A request is a session. Sentry adds up the numbers that it receives, so the sink sends the increase since its last
+/// delivery. A file has the counts that Sentry has accepted, and survives restarts.
 public struct SentrySessions: HealthSink {
   /// The name in log lines.
   public let name = "sentry-sessions"
@@ -45,7 +45,7 @@ public struct SentrySessions: HealthSink {
     }
   }
 
-  /// Posts what has grown since the last delivery.
+  /// Posts the increase of the counts since the last delivery.
   public func deliver(_ builds: [BuildHealth], at time_ns: UInt64) -> Delivery {
     var counts: SessionBook.Counts
     do { counts = try book.read(at: time_ns) } catch { return .later("cannot read '\(book.path)': \(error)") }
@@ -59,7 +59,8 @@ public struct SentrySessions: HealthSink {
         let delivery = http.post(body, to: dsn.envelopeURL, headers: headers).delivery(from: dsn.host)
         if case .later = delivery { return delivery }
         if case .refused = delivery {
-          // Sentry will never take these counts. They would otherwise be sent again each minute.
+          // Sentry will never accept these counts. Record them as accepted, because the sink would otherwise send them
+          // again each minute.
           try? book.write(counts)
           return delivery
         }
@@ -70,7 +71,8 @@ public struct SentrySessions: HealthSink {
     return .delivered
   }
 
-  /// Adds up the growth of the builds, and moves the counts.
+  /// Returns the increase of each build's counts by release and environment, and replaces `counts` by the current
+  /// counts.
   func take(_ builds: [BuildHealth], from counts: inout SessionBook.Counts) -> [Attributes: Aggregate] {
     var sums: [Attributes: Aggregate] = [:]
     for build in builds {
@@ -78,8 +80,8 @@ public struct SentrySessions: HealthSink {
       let now = SessionBook.Sent(
         firstSeen: build.firstSeen, finished: requests.finished, failed: requests.failed, lost: requests.lost)
       let key = "\(build.uid)/\(build.program)/\(build.build)"
-      // The first delivery of all does not send the past. A build that appears later is sent from its beginning, and so
-      // is a build that crashd counts anew.
+      // The first delivery does not contain counts from before it. For a build that appears later, and for a build that
+      // crashd counts anew, the delivery contains the whole count.
       let known = counts.builds[key].flatMap { $0.firstSeen == build.firstSeen ? $0 : nil }
       let isPast = counts.builds[key] == nil && build.firstSeen < counts.since
       let before = known ?? (isPast ? now : SessionBook.Sent(firstSeen: build.firstSeen))

@@ -27,7 +27,7 @@ public struct SessionBook: Sendable {
   /// Creates a book in a directory.
   public init(directory: String) { path = "\(directory)/sentry-sessions.json" }
 
-  /// Reads the counts; a missing or unreadable file begins anew, as a first start does.
+  /// Reads the counts; if the file is missing or unreadable, returns empty counts, as at the first start.
   func read(at time_ns: UInt64) throws -> Counts {
     let new = Counts(since: Timestamp.string(since1970_ns: time_ns))
     guard FileManager.default.fileExists(atPath: path) else { return new }
@@ -36,7 +36,7 @@ public struct SessionBook: Sendable {
     do { return try JSONDecoder().decode(Counts.self, from: data) } catch { return new }
   }
 
-  /// Replaces the file, which is never half written.
+  /// Replaces the file in one step, so that a reader never finds a half-written file.
   func write(_ counts: Counts) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys]

@@ -32,7 +32,7 @@ public struct JournalSink: Sink {
     if imitatesCoredump { entries.append(JournalEntry(coredumpOf: event.report)) }
     for entry in entries {
       do throws(SystemError) { try send(entry.bytes) } catch {
-        // Try again later, because journald may be starting, busy or stopped, and all these states are temporary.
+        // Try again later, because journald can be starting, busy or stopped, and all these states are temporary.
         return .later("cannot write to '\(socketPath)': \(SystemError.text(error.code))")
       }
     }

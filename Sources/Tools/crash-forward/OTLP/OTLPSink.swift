@@ -53,10 +53,10 @@ public struct OTLPSink: Sink {
 
   /// Returns the reason of a rejection.
   ///
-  /// A collector may answer with the status 200 and still reject the record.
+  /// A collector can answer with the status 200 and still reject the record.
   private static func rejection(_ body: [UInt8]) -> String? {
     guard let partial = JSONValue.decoded(body)?["partialSuccess"] else { return nil }
-    // Accept a string as well, because protobuf's JSON may encode a 64-bit number as a string.
+    // Accept a string as well, because protobuf's JSON can encode a 64-bit number as a string.
     let rejected = partial["rejectedLogRecords"].flatMap { $0.int ?? $0.string.flatMap { Int($0) } } ?? 0
     guard rejected > 0 else { return nil }
     // Limit the number of Unicode scalars, because a single `Character` from a server can be arbitrarily long.

@@ -120,7 +120,7 @@ extension ForwardSettings {
 
   /// Returns the key that names the file of a secret.
   ///
-  /// Error messages do not repeat the path, because a user may have entered the secret itself instead of the path.
+  /// Error messages do not repeat the path, because a user can have entered the secret itself instead of the path.
   private static func file(of secret: Key, _ credentials: String?) -> Key {
     Key(
       name: secret.name + "-file", takes: "the path of a file",

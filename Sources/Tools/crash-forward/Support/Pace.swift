@@ -1,6 +1,6 @@
 /// The rate limit of a sink, in events per minute.
 ///
-/// A burst may contain as many events as the limit allows in ten seconds.
+/// A burst can contain as many events as the limit allows in ten seconds.
 ///
 /// Events above the limit are not dropped, because they wait in crashd's store.
 struct Pace {

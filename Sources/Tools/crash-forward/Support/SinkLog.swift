@@ -6,7 +6,7 @@ public struct SinkLog: Sendable {
   public enum Level: Int, Sendable, Comparable {
     /// A loss, or a failure that needs an operator.
     case error = 3
-    /// A failure that may be temporary.
+    /// A failure that can be temporary.
     case warning = 4
     /// A normal but significant event.
     case notice = 5
@@ -26,6 +26,6 @@ public struct SinkLog: Sendable {
 
   /// Writes one line.
   ///
-  /// The text may contain untrusted input from servers and crashed programs.
+  /// The text can contain untrusted input from servers and crashed programs.
   func callAsFunction(_ level: Level, _ text: String) { write(level, CleanText.line(text)) }
 }

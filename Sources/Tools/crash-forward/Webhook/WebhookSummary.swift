@@ -10,7 +10,7 @@ struct WebhookSummary {
 
   /// The maximum length of a string.
   ///
-  /// Chat services reject long bodies, and a mangled name may have thousands of characters.
+  /// Chat services reject long bodies, and a mangled name can have thousands of characters.
   static let textLimit = 1_000
   /// The maximum number of frames in the backtrace.
   static let stackLimit = 16

@@ -149,7 +149,7 @@ struct ShowGroup: ParsableCommand {
   }
 }
 
-/// A group in JSON, with the key `contrast` if it was asked for.
+/// A group in JSON, with the key `contrast` if the user requested it.
 private struct ContrastedGroup: Encodable {
   var detail: GroupDetail
   var contrast: GroupContrast?

@@ -83,7 +83,7 @@ struct Reanalyze: ParsableCommand {
   }
 }
 
-/// The former spelling of `reanalyze`, which scripts may still use.
+/// The former spelling of `reanalyze`, which scripts can still use.
 struct Reanalyse: ParsableCommand {
   static let configuration = CommandConfiguration(abstract: Reanalyze.configuration.abstract, shouldDisplay: false)
 

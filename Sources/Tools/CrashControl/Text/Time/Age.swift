@@ -7,7 +7,7 @@ public enum Age: Sendable {
   /// Formats an age, such as `45s`, `7m`, `26h` or `12d`.
   ///
   /// As in kubectl, the number is at least two, except for seconds: an age below two minutes is in seconds. A time in
-  /// the future, which may come from a machine with another clock, has the age `0s`.
+  /// the future, which can come from a machine with another clock, has the age `0s`.
   public static func text(_ seconds: Int) -> String {
     switch max(0, seconds) {
     case let few where few < 120: "\(few)s"
