@@ -11,8 +11,8 @@
 #include "cs_shim.h"
 #include "edges.h"
 
-// If another thread owns a slot, a thread that frees the slot's object waits at most 10 ms. It checks the owner up to
-// 500 times, and sleeps 20 µs between two checks.
+// If another thread owns a slot, a thread that frees the slot's object waits at most 10 ms. The waiting thread checks
+// the owner up to 500 times, and sleeps 20 µs between two checks.
 #define WAIT_TRIES    500
 #define WAIT_SLEEP_NS 20000
 
@@ -114,9 +114,9 @@ bool cs_page_deallocate(uint64_t object, uint64_t caller) SIGNAL_SAFE {
     }
     if (state != CS_PAGE_LIVE || slot->object != object) break;
     if (!cs_page_swap(&slot->state, CS_PAGE_LIVE, CS_PAGE_BUSY)) continue;
-    // The thread now owns the slot. It compares the address again, because another thread can have freed and reused the
-    // slot before this thread took ownership. An object with another size starts at another address, because objects
-    // are at the end of their page.
+    // The thread now owns the slot. The thread compares the address again, because another thread can have freed and
+    // reused the slot before this thread took ownership. An object with another size starts at another address, because
+    // objects are at the end of their page.
     if (slot->object == object) {
       release(index, slot, caller);
       return true;

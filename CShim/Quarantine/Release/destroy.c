@@ -2,9 +2,9 @@
 // to an object in quarantine. A class is listed while its objects go to the quarantine.
 //
 // A last release first claims the object: it increases the unowned count by a number (CS_CLAIM) that a program's own
-// references never reach. A second release that also finds that it is the last one detects the claim. It is recorded as
-// an excess release. With the claim, concurrent releases and all later releases are detected until the object's memory
-// is freed.
+// references never reach. A second release that also finds that it is the last one detects the claim. The second
+// release is recorded as an excess release. With the claim, concurrent releases and all later releases are detected
+// until the object's memory is freed.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -40,7 +40,8 @@ cs_keep_function *cs_keep_of(const cs_class *class, cs_mode policy) {
       {{zero_any, cs_keep_zero_pair}, {zero_any_stack, zero_pair_stack}},
       {{diagnose_any, cs_keep_diagnose_pair}, {diagnose_any_stack, diagnose_pair_stack}},
   };
-  // The variants for two words do not check the size of an object, so all objects of the class must have the same size.
+  // The variants for two words do not check the size of an object, so they are used only if all objects of the class
+  // have the same size.
   const bool is_pair = class->first_field == 2 && class->filled_end == 4 && class->tail_mask == 0 &&
                        class->has_one_size && (policy == CS_MODE_DIAGNOSE || class->empties == NULL);
   return ways[policy == CS_MODE_DIAGNOSE][atomic_load(&cs_stacks_are_on) != 0][is_pair];

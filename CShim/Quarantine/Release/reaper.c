@@ -113,8 +113,8 @@ static outcome reap_one(void) {
   if (atomic_load_explicit(&place->turn, memory_order_acquire) != number + 1) return NONE;
   cs_slot slot = record_of(place);
   cs_class *const class = cs_classes[cs_number_class(cs_label_number(slot.label))];
-  // If threads wait for the reaper, the object must leave the quarantine now. It cannot stay until the reaper reaches
-  // it a second time.
+  // If threads wait for the reaper, the object must leave the quarantine now. The object cannot stay until the reaper
+  // reaches it a second time.
   bool is_gone = cs_evict_deferred(class, &slot, atomic_load(&waiters) != 0);
   atomic_fetch_sub_explicit(&cs_reaper_bytes, cs_slot_bytes(&slot), memory_order_relaxed);
   if (!is_gone && !cs_reaper_give(&slot, slot.object)) is_gone = cs_evict_deferred(class, &slot, true);

@@ -41,8 +41,8 @@ static void set_full(cs_class *class, uint32_t places) {
   if (!cs_heap_is_glibc || !cs_libc_is_glibc) return;
   atomic_store(&class->full, places);
   // The number of slots serves as the first bound. It is not 0, and it is lower than any turn (the address of a slot),
-  // so the first release samples a new bound. The value differs for each number of slots, so a thread that has read an
-  // outdated bound cannot exchange it.
+  // so the first release samples a new bound. The value differs for each number of slots, so the compare-and-exchange
+  // of a thread that has read an outdated bound fails.
   atomic_store(&class->bound, places);
   // Checks the limit, the listing and the budget again after the two stores. Another thread can have changed one of
   // these values and called cs_class_close before the stores.
@@ -87,8 +87,9 @@ static inline void sample_bound(cs_class *class, uintptr_t bound, uintptr_t next
   atomic_compare_exchange_strong(&class->bound, &bound, sampled < end ? sampled : end);
 }
 
-// Handles a turn that is not equal to the sampled bound. It can be the first turn after the last slot, or the turn of a
-// thread that other threads overtook. A separate random number determines whether the object of this turn is sampled.
+// Handles a turn that is not equal to the sampled bound. Such a turn is the first turn after the last slot, or the turn
+// of a thread that other threads overtook. A separate random number determines whether the object of this turn is
+// sampled.
 __attribute__((noinline)) static cs_slot *turn_behind(cs_class *class, uintptr_t turn) {
   // Reads `bound` before `full`. If another thread changes both variables between the two reads, the exchange of the
   // bound fails.

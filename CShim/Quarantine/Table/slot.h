@@ -12,9 +12,9 @@
 #include "cs_quarantine.h"
 
 // A slot is one cache line. The thread that exchanges `object` for CS_SLOT_BUSY has locked the slot until it stores
-// another value in `object`. Its writes to the other fields become visible between these two values of `object`. If a
-// reader finds that `object`, `ticks` and `label` have not changed, all fields that it has read belong to the same
-// object.
+// another value in `object`. The writes of this thread to the other fields become visible between these two values of
+// `object`. If a reader finds that `object`, `ticks` and `label` have not changed, all fields that it has read belong
+// to the same object.
 typedef struct cs_slot {
   cs_object *_Atomic object; // the object, CS_SLOT_BUSY or CS_SLOT_EMPTY; NULL: the slot was never used
   uint64_t ticks;            // the time of the last release in ticks of the clock; 0: the slot was never used

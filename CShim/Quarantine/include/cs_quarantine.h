@@ -44,8 +44,8 @@ const char *cs_quarantine_unavailable(void);
 // runs at the last release. After the deinit, the fields are filled with empty values (CS_MODE_ZERO), or with a label
 // that identifies the release record (CS_MODE_DIAGNOSE).
 cs_quarantine_error cs_quarantine_list(const void *metadata, cs_mode policy, uint32_t limit);
-// Unlists a class. The objects of the class leave the quarantine. Its other objects are deallocated as usual at their
-// last release. Returns false if the class was not listed.
+// Unlists a class. The objects of the class leave the quarantine. Other objects of the class are deallocated as usual
+// at their last release. Returns false if the class was not listed.
 bool cs_quarantine_unlist(const void *metadata);
 // Sets the budget in bytes for the objects in quarantine of all classes, and for their slots.
 void cs_quarantine_set_budget(uint64_t bytes);

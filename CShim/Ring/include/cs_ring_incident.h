@@ -23,12 +23,12 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_dangling : uint32
   CS_RING_DANGLING_WRITE = 5,        // a field of the object was written
   CS_RING_DANGLING_HANDLE = 6,       // the handle of a C callback was used after its object was deallocated
   // At a crash, a register contained the address of an object that had left the quarantine. The mode is CS_MODE_CRASH,
-  // and `amount` is the sequence number of the crash record. This does not prove a use-after-free, because the address
-  // can have been allocated again.
+  // and `amount` is the sequence number of the crash record. Such an address does not prove a use-after-free, because
+  // its memory can have been allocated again.
   CS_RING_DANGLING_FREED = 7,
   // At a crash, a register contained the address of an object in quarantine. The mode is the policy of the object's
-  // class, and `amount` is the sequence number of the crash record. This suggests an access that no stub detects: a
-  // direct call, or an access to a field.
+  // class, and `amount` is the sequence number of the crash record. Such an address suggests an access that no stub
+  // detects: a direct call, or an access to a field.
   CS_RING_DANGLING_HELD = 8,
 } cs_ring_dangling;
 

@@ -49,8 +49,8 @@ extension Shield {
     /// The closure must not block: until the closure returns, the thread of the shield neither retries the connection
     /// nor reports the next change.
     public var onStatusChange: (@Sendable (Status) -> Void)?
-    /// What a Swift trap in a contained request ends; `CRASHSHIELD_CONTAINMENT` (`off`, `drain` or `contain:N`) takes
-    /// precedence, and the default is the process (`off`).
+    /// The mode of containment, which sets what a Swift trap in a contained request ends; `CRASHSHIELD_CONTAINMENT`
+    /// (`off`, `drain` or `contain:N`) takes precedence, and the default is `off`: a trap ends the process.
     ///
     /// If the variable changes the mode, the durations `grace` and `stall` of this value still apply.
     public var containment = Containment.off

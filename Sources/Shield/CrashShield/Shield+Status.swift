@@ -34,7 +34,7 @@ extension Shield {
     public var containmentObstacle: String?
   }
 
-  /// What happens when a crash signal arrives for which the shield's handler was replaced.
+  /// The reaction of the process to a crash signal for which the shield's handler was replaced.
   public enum ReplacedHandler: Sendable, Equatable {
     /// A handler runs; `image` is the path of the image that contains it, if known.
     case handler(image: String?)

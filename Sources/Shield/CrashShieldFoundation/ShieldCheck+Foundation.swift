@@ -95,7 +95,7 @@ extension ShieldCheck {
     return timer.isCancelled
   }
 
-  /// This check does not wait for the body, because the main queue can never run it.
+  /// This check does not wait for the body, because the main queue possibly never runs it.
   private static func elsewhere(_ line: UInt) async -> Bool {
     await withCheckedContinuation { done in
       DispatchQueue.global().async {

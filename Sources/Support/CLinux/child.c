@@ -51,8 +51,8 @@ static int spawn(const char *path, char *const *arguments, const posix_spawn_fil
 // Starts children from a thread with a private descriptor table that contains only the child's three descriptors.
 //
 // A child with a copy of the whole table would close the inherited descriptors. Closing a file calls the file system of
-// the file, which can never answer. An unrelated file could therefore block the child, and the caller that waits for
-// the child's start.
+// the file, which possibly never answers. An unrelated file could therefore block the child, and the caller that waits
+// for the child's start.
 //
 // The thread gets its private descriptor table in three steps. First, the child's three descriptors are sent into a
 // socket whose number is lower than the numbers of all other files. Second, the thread replaces the shared table with a

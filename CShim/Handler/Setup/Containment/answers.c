@@ -1,7 +1,7 @@
 // A parked thread is a thread that a trap has stopped, and its seat is its place in the thread pool (pool.h). The
-// thread of the answers makes the calls for parked threads that can need a lock of the program. The thread gives the
-// seats of parked threads to other threads, resumes the callers of requests, and searches for threads that wait for the
-// lock of a parked thread. If the thread of the answers blocks, the ender (ender.c) still ends the process.
+// thread of the answers does the work for parked threads during which it can wait for a lock of the program. It gives
+// the seats of parked threads to other threads, resumes the callers of requests, and searches for threads that wait for
+// the lock of a parked thread. If the thread of the answers blocks, the ender (ender.c) still ends the process.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

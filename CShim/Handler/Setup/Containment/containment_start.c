@@ -25,12 +25,12 @@
 // number of processors is not the limit, because other threads take the seats of the parked threads.
 #define POOL_CAPACITY 8
 
-// How long exit() waits for the end of a drain, and then for the end of the process. Each of the two waits takes a
-// fraction of a second, unless a handler of the program receives the trap.
+// The time for which exit() waits for the end of a drain, and then for the end of the process. Each of the two waits
+// takes a fraction of a second, unless a handler of the program receives the trap.
 #define EXIT_NS      UINT64_C(10000000000)
 #define EXIT_SECONDS 10
 #define EXIT_TRIES   1000
-// How much longer than the watchdog's deadline the ender waits for threads that write a crash record.
+// The time for which the ender waits, beyond the watchdog's deadline, for threads that write a crash record.
 #define RECORD_MARGIN_MS 1000
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;

@@ -20,7 +20,7 @@
 #include "../../Signal/Kernel/system_call.h"
 #include "../../Signal/Threads/task_list.h"
 
-// If the program did not note the descriptor of the parked loop, the search excludes the epoll descriptors at which
+// If the program did not declare the descriptor of the parked loop, the search excludes the epoll descriptors at which
 // another thread waits. A running loop waits at its descriptor only part of the time. The search therefore repeats, at
 // most for this time, until one descriptor with connections is left. If more are left, no connection is cut. The limit
 // is short, because the thread of the answers does nothing else during the search.

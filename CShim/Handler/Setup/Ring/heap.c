@@ -47,7 +47,7 @@ static uint64_t heap_start(void) {
   close(file);
   if (size <= 0) return 0;
   text[size] = 0;
-  // Field 2 of /proc/self/stat is the process name, which can contain spaces and parentheses. It ends at the last
+  // Field 2 of /proc/self/stat is the process name, which can contain spaces and parentheses. The name ends at the last
   // closing parenthesis, and field 3 follows.
   const char *at = strrchr(text, ')');
   for (int field = 3; at != NULL && field <= FIELD_OF_START_BRK; field++)

@@ -36,7 +36,7 @@ static void take_back(cs_thread *thread) {
 }
 
 // The destructors of other keys are code of the program and can also overflow the stack. pthread calls the destructors
-// in several rounds. This destructor releases the alternate stack only in the last round.
+// in several rounds. The destructor of this key releases the alternate stack only in the last round.
 static void at_thread_end(void *value) {
   cs_thread *thread = value;
   thread->round++;

@@ -11,11 +11,11 @@
 // Stores that the calling thread runs the event loop with this epoll descriptor.
 void cs_loop_note(int tid, int epoll_descriptor) SIGNAL_SAFE;
 
-// Returns whether the calling thread runs an event loop. A loop was noted by cs_loop_note(), or its thread has the name
-// of a thread of SwiftNIO.
+// Returns whether the calling thread runs an event loop. The result is true if cs_loop_note() was called on this
+// thread, or if the thread has the name of a SwiftNIO thread.
 bool cs_loop_is_here(void) SIGNAL_SAFE;
 
-// Returns the epoll descriptor of a noted thread, or -1.
+// Returns the epoll descriptor that cs_loop_note() stored for the thread, or -1.
 int cs_loop_descriptor(int tid) SIGNAL_SAFE;
 
 // In a forked child: stores that the child has no loops.

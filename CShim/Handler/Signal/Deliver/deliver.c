@@ -114,7 +114,8 @@ static void deliver(int lock_tries) SIGNAL_SAFE {
       unlock();
       return;
     }
-    // If the holder of the lock is this thread, the thread crashed while it delivered. It must not wait for itself.
+    // If the holder of the lock is this thread, the thread crashed while it delivered. The thread must not wait for
+    // itself.
     if (holder == tid) return;
     cs_sleep_ns(LOCK_SLEEP_NS);
   }

@@ -164,8 +164,8 @@ void cs_signal_frame_entered(cs_signal_frame *frame) SIGNAL_SAFE {
 }
 
 // Installs our handler again if the program's handler has set the default action or has installed itself. Some handlers
-// install themselves each time they run. Any other handler stays installed. Another thread can have installed it, and
-// it can call ours.
+// install themselves each time they run. Any other handler stays installed. Another thread can have installed that
+// handler, and that handler can call ours.
 static void adopt(int signal) SIGNAL_SAFE {
   cs_kernel_action present = {0};
   if (cs_sigaction(signal, NULL, &present) != 0 || present.handler == cs_process.own.handler) return;

@@ -106,9 +106,9 @@ bool cs_signal_frame_is_restorer(uint64_t pc) SIGNAL_SAFE {
 }
 
 // After the handler has returned, the stack pointer points to the frame. The rules below are for unwinders other than
-// the shield's. They restore sp and x19 to x29. They restore x30 with the interrupted pc, because x30 is the column of
-// the return address. The interrupted value of x30 is therefore lost, so the caller of an interrupted function without
-// a frame is missing.
+// the shield's. The rules restore sp and x19 to x29. The rules restore x30 as the interrupted pc, because x30 is the
+// column of the return address. The interrupted value of x30 is therefore lost, so the caller of an interrupted
+// function without a frame is missing.
 #define LOW(offset)            #offset " & 127 | 128"
 #define HIGH(offset)           #offset " >> 7"
 #define RULE(register, offset) ".cfi_escape 0x10, " #register ", 3, 0x8f, " LOW(offset) ", " HIGH(offset) "\n"

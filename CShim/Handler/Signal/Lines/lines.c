@@ -82,8 +82,8 @@ static void finish_turn(uint64_t survived) SIGNAL_SAFE {
 }
 
 // Returns whether descriptor 2 is still stderr, and not another file or connection to which the program has given this
-// number. A log file that replaced stderr, for example after a rotation, has another identity. It is accepted if it is
-// a regular file that is open for appending.
+// number. A log file that replaced stderr, for example after a rotation, has another identity. Such a file is accepted
+// if it is a regular file that is open for appending.
 static bool is_stderr(const struct stat *status) SIGNAL_SAFE {
   if (cs_descriptor_is_ours(&cs_process.first_stderr)) return true;
   const long flags = cs_system_call(SYS_fcntl, STDERR_FILENO, F_GETFL, 0, 0, 0, 0);

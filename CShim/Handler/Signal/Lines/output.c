@@ -33,8 +33,8 @@ static int open_again(int descriptor, const struct stat *status) SIGNAL_SAFE {
   int file = cs_openat(AT_FDCWD, path, flags, 0);
   for (int attempt = 0; cs_reserve_await(file, attempt); attempt++)
     file = cs_openat(AT_FDCWD, path, flags, 0);
-  // The opened file is compared with the original one. They can differ, because the process can have changed its root,
-  // or because another thread can have replaced the descriptor.
+  // The opened file is compared with the original one. The two files can differ, because the process can have changed
+  // its root, or because another thread can have replaced the descriptor.
   struct stat opened = {0};
   if (file < 0) return file;
   if (cs_fstat(file, &opened) == 0 && opened.st_dev == status->st_dev && opened.st_ino == status->st_ino) return file;

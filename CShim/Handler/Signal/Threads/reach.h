@@ -17,10 +17,10 @@ typedef enum cs_reach {
 } cs_reach;
 
 // Returns the current state of the thread. The state can have changed when the caller sends the signal. For example,
-// the thread can begin to block SIGPROF or to wait for it. It then still gets the signal.
+// the thread can begin to block SIGPROF or to wait for it. The thread then still gets the signal.
 cs_reach cs_reach_of(int tid) SIGNAL_SAFE;
 
-// The marks of a thread since the halt began.
+// The marks (flags) of a thread, which record how SIGPROF reached the thread since the halt began.
 typedef enum cs_reach_mark {
   CS_REACH_SENT = 1, // the sweep or the halt has sent SIGPROF to the thread
   CS_REACH_STAYS = 2,

@@ -9,7 +9,7 @@
 #include "cs_signal_safe.h"
 
 // Claims the turn, which is the right to sweep in this crash. Returns true for the first thread of a crash that calls
-// this function, and false for all others. That thread releases the turn after its sweep.
+// this function, and false for all others. The first thread releases the turn after its sweep.
 bool cs_sweep_claim(void) SIGNAL_SAFE;
 void cs_sweep_release(void) SIGNAL_SAFE;
 

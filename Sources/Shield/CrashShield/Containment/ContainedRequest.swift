@@ -78,7 +78,7 @@ struct ContainedTask: ~Copyable, Sendable {
     started.cancel()
   }
 
-  /// Cancels the task, now or when it is stored.
+  /// Cancels the task; if no task is stored yet, cancels the task as soon as it is stored.
   @usableFromInline
   func cancel() {
     let address = task.exchange(Self.isCancelled, ordering: .acquiringAndReleasing)

@@ -33,8 +33,8 @@ final class RemoteControl: Sendable {
 
   /// The classes of this process by name.
   ///
-  /// The first message of a round that names a class fills the cache. The sweep at the end of the round empties the
-  /// cache.
+  /// crashd sends its messages in rounds, and each round contains all current settings. The first message of a round
+  /// that names a class fills the cache. The sweep at the end of the round empties the cache.
   private let found = Mutex<[TypeRecords.Entry]?>(nil)
 
   func obey(_ request: Request) -> Answer {

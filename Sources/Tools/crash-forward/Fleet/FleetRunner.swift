@@ -107,7 +107,7 @@ public struct FleetRunner: Sendable {
     }
   }
 
-  /// How long the runner waits for the next event; nil without a limit.
+  /// The maximum time for which the runner waits for the next event; nil means no limit.
   private func patience(_ batch: FleetBatch) -> Duration? {
     guard let since = batch.since else { return nil }
     let now = around.now()

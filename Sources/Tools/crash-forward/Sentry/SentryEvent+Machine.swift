@@ -53,7 +53,7 @@ extension SentryEvent {
     return contexts
   }
 
-  /// How containment reacted to the crash; nil if it was off.
+  /// The reaction of containment to the crash; nil if containment was off.
   private var containmentContext: JSONValue? {
     guard let containment = report.containment else { return nil }
     let drain = containment.drain

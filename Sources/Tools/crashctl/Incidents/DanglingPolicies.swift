@@ -21,7 +21,7 @@ extension Dangling {
     @Argument(help: "Part of the program's name, or its path", completion: .custom(Completions.programs))
     var name: String?
 
-    @Option(help: "Set the pin: automatic, on or off")
+    @Option(help: "Pin the protection: automatic, on or off")
     var pin: String?
 
     @Option(help: ArgumentHelp("Protect automatically on an alarm: yes or no", valueName: "yes|no"))
@@ -93,7 +93,7 @@ extension Dangling {
 
   struct Trend: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Show use-after-free crashes, hits and running time by day")
+      abstract: "Show use-after-free crashes, detected accesses and running time by day")
 
     @OptionGroup var legend: LegendOptions
 
