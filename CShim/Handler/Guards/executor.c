@@ -8,9 +8,9 @@
 
 #include "cs_guards.h"
 
-// With these flags, the runtime's function returns false instead of ending the process. The standard library's
-// `Task.immediate` passes the same flags (`flagsMustNotCrash`) and is inlined into programs. Later runtimes must
-// therefore continue to support these flags.
+// With these flags, swift_task_isCurrentExecutorWithFlags() returns false instead of ending the process. The standard
+// library's `Task.immediate` passes the same flags (`flagsMustNotCrash`) and is inlined into programs. Later runtimes
+// must therefore continue to support these flags.
 #define MUST_NOT_CRASH UINT64_C(0)
 
 __attribute__((weak, swiftcall)) bool swift_task_isCurrentExecutorWithFlags(uintptr_t identity,

@@ -7,7 +7,8 @@
 #include "cs_guards.h"
 
 _Static_assert(CS_CONTROL_GUARD_KINDS == CS_GUARD_KINDS, "a message has a byte for each kind");
-// Each byte contains the difference from the default mode, because static memory is initially 0.
+// Each byte contains the difference from the default mode, so that 0, the initial value of static memory, means the
+// default mode.
 #define STANDARD          CS_MODE_ABSORB
 #define IMPLICIT_STANDARD CS_MODE_OBSERVE
 

@@ -61,8 +61,8 @@ bool cs_swift_comes_later(void) {
   cs_message_buffer *const message_buffer = cs_swift_runtime_find()->message_buffer;
   if (message_buffer == NULL || !cs_environment_asks_for_backtracer()) return false;
   if (_dl_find_object((void *)message_buffer, &object) != 0) return false;
-  // If the Swift runtime is a shared library, its constructors have run before this code. The executable's name in the
-  // list of images is empty.
+  // If the Swift runtime is a shared library, its constructors have run before this code, and the result is false. The
+  // result is true for the executable, whose name in the list of images is empty.
   return object.dlfo_link_map->l_name[0] == 0;
 }
 
@@ -119,10 +119,10 @@ void cs_warm_up(void) {
 // Returns SA_RESTART if an interrupted system call must continue after the signal. This is the case if the signal was
 // ignored, because an ignored signal does not interrupt system calls. It is also the case if the previous handler was
 // installed with SA_RESTART. The kernel reads the flag from the installed handler, which is the shield's. The shield
-// therefore copies the previous handler's flag. On AArch64, SIGILL without a previous handler also gets SA_RESTART. The
-// handler of the SIGILL that cs_waiter_send() sends reads the arguments of the interrupted system call, and EINTR would
-// overwrite the first argument. The flag has no effect on other signals: without a previous handler, a thread continues
-// only after a SIGILL of the shield.
+// therefore copies the previous handler's flag. On AArch64, SIGILL without a previous handler also gets SA_RESTART.
+// cs_waiter_send() sends SIGILL to a thread, and the handler then reads the arguments of the interrupted system call.
+// Without SA_RESTART, the result EINTR would overwrite the first argument. The flag has no effect for a SIGILL from
+// another source, because without a previous handler the thread does not continue after it.
 static int restart_flag(int signal, const cs_kernel_action *previous) {
   const bool keeps_argument = CS_EINTR_LOSES_ARGUMENT && signal == SIGILL && previous->handler == SIG_DFL;
   const bool restarts = previous->handler == SIG_IGN || (previous->flags & SA_RESTART) != 0;

@@ -90,8 +90,8 @@ bool cs_link_is_ours(int socket) {
   return is_separate || cs_connection_is_ours(socket);
 }
 
-// Wakes crashd for a crash. The crash handler requests this if it found no connection in the program's descriptor
-// table.
+// Wakes crashd because a thread has crashed. The crash handler requests this if it found no connection in the program's
+// descriptor table.
 static void wake_for_crash(int socket) {
   uint32_t number = 0;
   const uint8_t byte = CS_ATTACH_CRASHED;

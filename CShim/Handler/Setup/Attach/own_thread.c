@@ -58,8 +58,8 @@ static int create(cs_own_thread *thread, size_t stack_bytes) {
   if (result != 0) return result;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   if (stack_bytes > 0) pthread_attr_setstacksize(&attributes, stack_bytes);
-  // The signal mask applies from the thread's first instruction. The kernel therefore never delivers a signal that was
-  // sent to the process to a thread of the shield.
+  // The signal mask applies from the thread's first instruction. For a signal that was sent to the process, the kernel
+  // therefore never chooses a thread of the shield.
   result = pthread_attr_setsigmask_np(&attributes, &thread->mask);
   if (result == 0) result = pthread_create(&handle, &attributes, begin, thread);
   pthread_attr_destroy(&attributes);

@@ -130,8 +130,8 @@ static void answer_all(void) {
   cs_drain_note_told();
 }
 
-// Returns whether the two descriptors that a search opens are free. Without a free descriptor, the list of threads
-// would use the descriptor that is reserved for a crash.
+// Returns whether the two descriptors that a search opens are free. Without a free descriptor, reading the list of
+// threads would use up the descriptor that is reserved for a crash.
 static bool has_descriptors(void) {
   const int first = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const int second = first < 0 ? -1 : fcntl(first, F_DUPFD_CLOEXEC, 0);

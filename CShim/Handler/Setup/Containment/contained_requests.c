@@ -41,7 +41,7 @@ static void change_holds(cs_shim_request handle, int difference) {
 }
 
 // Returns the handle of the contained request, shifted left by one bit, with the lowest bit set. The lowest bit
-// distinguishes this value from a hold of isolated work, which is an even address.
+// distinguishes this value from the value for isolated work, which is an even address.
 void *cs_contained_request_hold(void) {
   if (!cs_shim_containment_is_on()) return NULL;
   const uint64_t handle = cs_contained_request_here();

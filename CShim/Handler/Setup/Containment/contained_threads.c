@@ -123,7 +123,7 @@ uint32_t cs_shim_contained_parked(void) {
 
 void cs_shim_contained_task_begins(void) {
   cs_ring_registers registers = {0};
-  // If `offset` is 0, the handler contains no traps.
+  // If `offset` is 0, containment of traps is off.
   if (here == NULL || __atomic_load_n(&cs_contained_here.offset, __ATOMIC_RELAXED) == 0) return;
   cs_registers_here(&registers);
   cs_contained_note_way(here, &registers);

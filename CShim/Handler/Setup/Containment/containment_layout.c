@@ -112,7 +112,7 @@ static bool note_cancellation(cs_contained_layout *layout) {
     const uint64_t start = (uint64_t)(uintptr_t)functions[index];
     if (start == 0) continue;
     // `start` can be the address of a stub in the procedure linkage table instead of the function's own address. A stub
-    // is not the function to find, so this function then fails.
+    // is not the function to find, so this function then returns false.
     if (!note_function(layout, start) || layout->function_start[layout->function_count - 1] != start) return false;
   }
   return true;

@@ -69,7 +69,7 @@ void cs_containment_allow(void) {
 
 static uint32_t processor_count(void) {
   cpu_set_t set;
-  // Fails if the machine has more processors than the set has bits.
+  // sched_getaffinity() fails if the machine has more processors than cpu_set_t has bits.
   if (sched_getaffinity(0, sizeof set, &set) == 0) return (uint32_t)CPU_COUNT(&set);
   const long count = sysconf(_SC_NPROCESSORS_ONLN);
   return count < 1 ? 1 : (uint32_t)count;

@@ -22,8 +22,8 @@
 
 // If the program did not declare the descriptor of the parked loop, the search excludes the epoll descriptors at which
 // another thread waits. A running loop waits at its descriptor only part of the time. The search therefore repeats, at
-// most for this time, until one descriptor with connections is left. If more are left, no connection is cut. The limit
-// is short, because the thread of the answers does nothing else during the search.
+// most for this time, until one descriptor with connections is left. If more are left, no connection is shut down. The
+// limit is short, because the thread of the answers does nothing else during the search.
 #define LOOK_LIMIT_NS UINT64_C(50000000)
 #define LOOK_SLEEP_NS 1000000
 

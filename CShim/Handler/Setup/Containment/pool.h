@@ -1,4 +1,4 @@
-// The pool of threads that runs the jobs of Swift's global executor while containment uses its own pool.
+// The thread pool of containment, which runs the jobs of Swift's global executor in place of Dispatch's threads.
 //
 // A seat is a place in the pool. One thread sits on each seat and runs jobs. If a trap parks the thread, another thread
 // takes the seat. The number of threads that run jobs therefore stays the same.

@@ -26,8 +26,9 @@ extern uint32_t runtime_version(void) __asm__("$sSo19_SwiftStdlibVersionasE7curr
 
 static bool is_on; // atomic: whether this process has set the hook
 
-// Returns whether the runtime reads the flags of a job at the offset that the pool uses. The function reads one word of
-// the job and returns it. Two words for queues lie between the job's object header, which has 16 bytes, and the flags.
+// Returns whether the runtime reads the flags of a job at the offset that the pool uses. swift_task_getJobFlags() reads
+// one word of the job and returns it. Two words for queues lie between the job's object header, which has 16 bytes, and
+// the flags.
 static bool has_known_layout(void) {
   _Alignas(16) uint32_t job[JOB_BYTES / sizeof(uint32_t)];
   for (uint32_t index = 0; index < sizeof job / sizeof job[0]; index++)

@@ -73,8 +73,8 @@ static newcomer *create(cs_seat *seat) {
   given->seat = seat;
   given->has_seat = seat != NULL;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  // The mask applies from the first instruction. If the thread inherited a blocked signal of a trap, its trap would end
-  // the process without the crash handler.
+  // The mask applies from the first instruction. If the thread inherited a mask that blocks the signal of traps, a trap
+  // would end the process without the crash handler.
   const bool is_created =
       pthread_attr_setsigmask_np(&attributes, &mask) == 0 && pthread_create(&thread, &attributes, begin, given) == 0;
   pthread_attr_destroy(&attributes);
@@ -112,7 +112,7 @@ bool cs_seat_replace(cs_seat *seat) {
 
 static uint32_t cpu_count(void) {
   cpu_set_t set;
-  // Fails if the machine has more CPUs than the set has bits.
+  // sched_getaffinity() fails if the machine has more CPUs than cpu_set_t has bits.
   if (sched_getaffinity(0, sizeof set, &set) == 0) return (uint32_t)CPU_COUNT(&set);
   const long count = sysconf(_SC_NPROCESSORS_ONLN);
   return count < 1 ? 1 : (uint32_t)count;

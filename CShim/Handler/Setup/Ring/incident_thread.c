@@ -50,8 +50,8 @@ bool cs_shim_incidents_follow(void (*function)(void)) {
   sigset_t all;
   sigset_t before;
   deliver = function;
-  // The new thread inherits this signal mask, which blocks all signals except SIGPROF. The kernel therefore delivers a
-  // signal that was sent to the process to a thread of the program.
+  // The new thread inherits this signal mask, which blocks all signals except SIGPROF. For a signal that was sent to
+  // the process, the kernel therefore chooses a thread of the program.
   sigfillset(&all);
   sigdelset(&all, SIGPROF); // the thread sweep samples the new thread's stack with SIGPROF
   pthread_sigmask(SIG_BLOCK, &all, &before);

@@ -93,7 +93,8 @@ cs_shim_request cs_shim_request_begin(cs_shim_text operation, cs_shim_text id) {
   const uint64_t generation = ++generations[index];
   __atomic_store_n(&request->state, generation << 8 | CS_RING_REQUEST_CLAIMED, __ATOMIC_RELAXED);
   __atomic_thread_fence(__ATOMIC_RELEASE); // the state is visible before the following writes
-  // atomic: cs_shim_request_number() can read the number for the handle of a request that has ended.
+  // atomic: cs_shim_request_number() can read the number at the same time, through the handle of an earlier request
+  // that has ended.
   __atomic_store_n(&request->number, number, __ATOMIC_RELAXED);
   request->started_ns = cs_clock_ns(CLOCK_REALTIME);
   memset(request->trace_id, 0, sizeof request->trace_id);

@@ -28,7 +28,7 @@ void cs_alternate_stack_unmap(const cs_thread *thread);
 
 // Installs the stack for the calling thread, unless the thread already has an alternate stack. Returns true if the
 // stack was installed. After that, the thread owns `thread`, which malloc allocated, until the thread ends. Returns
-// false if the thread already had an alternate stack. The new stack was then unmapped.
+// false if the thread already had an alternate stack. In this case, the function has unmapped the new stack.
 bool cs_alternate_stack_take(cs_thread *thread);
 
 // Maps and installs a stack for the calling thread.

@@ -14,9 +14,9 @@
 #include "../../Signal/Deliver/news.h"
 #include "../../Signal/Dispatch/watch.h"
 
-// The maximum time to wait until the shield's threads end, as a number of tries and the pauses between them. The last
-// pause is the longest: the total is about one second. The limit is necessary because one of these threads can be
-// running a callback of the program, which can take any time.
+// The maximum time to wait until the shield's threads end, as a number of tries and the pauses between them. The pauses
+// grow from FIRST_SLEEP_NS to LEAVE_SLEEP_NS, and all tries together take about one second. The limit is necessary
+// because one of these threads can be running a callback of the program, which can take any time.
 #define LEAVE_TRIES    2000
 #define LEAVE_SLEEP_NS 500000
 #define FIRST_SLEEP_NS 20000

@@ -27,7 +27,7 @@
 
 #ifndef CS_LEAVES_MASKS_ALONE
 
-// glibc uses these signals itself, and its pthread_sigmask blocks neither.
+// glibc uses these signals itself, and its pthread_sigmask blocks neither of them.
 #define CANCEL 32
 #define SETXID 33
 
@@ -35,7 +35,8 @@ static uint64_t bit(int signal) {
   return UINT64_C(1) << (signal - 1);
 }
 
-// The set of Dispatch (_dispatch_sigmask). SIGPROF is not compared, because versions of Dispatch differ in it.
+// The signal set that Dispatch blocks on its threads (_dispatch_sigmask). SIGPROF is not compared, because versions of
+// Dispatch differ in it.
 static bool is_dispatch_set(uint64_t set) {
   const uint64_t open =
       bit(SIGILL) | bit(SIGTRAP) | bit(SIGFPE) | bit(SIGBUS) | bit(SIGSEGV) | bit(SIGSYS) | bit(SIGPIPE);

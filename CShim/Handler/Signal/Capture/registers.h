@@ -47,8 +47,8 @@
 #define CS_EINTR_LOSES_ARGUMENT true
 #endif
 
-// Whether a function that calls no other function (a leaf function) can have no frame. The stack pointer of its caller
-// then equals its own.
+// Whether a function that calls no other function (a leaf function) can be without a frame. The stack pointer of its
+// caller then equals its own.
 #define CS_LEAF_HAS_NO_FRAME (CS_RETURN_ADDRESS_BYTES == 0)
 
 // Returns whether the address can belong to user memory, whose addresses have `bits` bits. The first page is never
@@ -84,8 +84,8 @@ bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE
 // brk #1).
 bool cs_context_is_at_trap(const ucontext_t *context) SIGNAL_SAFE;
 
-// Returns whether the kernel fills the error code, the trap number and the fault address for this signal of the kernel.
-// On AArch64, the values can otherwise belong to an earlier fault of the thread.
+// Returns whether the kernel fills the error code, the trap number and the fault address when it sends this signal
+// itself. On AArch64, the values can otherwise belong to an earlier fault of the thread.
 bool cs_registers_belong_to(int signal, int code) SIGNAL_SAFE;
 
 // Returns whether a signal that was sent can have interrupted the thread at a fault. In this case, the instruction at

@@ -143,7 +143,8 @@ extern uint32_t cs_contained_parked;
 bool cs_containment_takes(int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
 // incident.c: records an incident, like cs_shim_incident(). Returns false if the incident is not in the ring, because
-// the shield is not started or the table is full. A full table increments a counter.
+// the shield is not started or the table is full. If the table is full, the function increments the counter of lost
+// incidents.
 bool cs_incident_keep(const cs_ring_incident *incident) SIGNAL_SAFE;
 
 // Returns whether the trap of the calling thread counts as a crash because the budget of stopped threads is used up.

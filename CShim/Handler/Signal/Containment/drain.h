@@ -71,8 +71,8 @@ void cs_drain_note_trapped(uint32_t requests, bool is_waiter) SIGNAL_SAFE;
 // another reason.
 bool cs_drain_end(cs_ring_drain_end end) SIGNAL_SAFE;
 
-// Notes a crash that does not drain the process. If the process is draining, the crash ends the drain. After a fault or
-// abort() (`is_fault`), later traps end the process at once.
+// Records a crash that does not drain the process. If the process is draining, the crash ends the drain. After a fault
+// or abort() (`is_fault`), later traps end the process at once.
 void cs_drain_note_crash(bool is_fault) SIGNAL_SAFE;
 bool cs_drain_had_crash(void) SIGNAL_SAFE;
 

@@ -134,7 +134,7 @@ static void tell(void) SIGNAL_SAFE {
   if (waits && time_ns < end_ns) cs_drain_await(CS_DRAIN_ENDS, end_ns - time_ns);
 }
 
-// Waits until no thread writes a crash record, because the end of the process would interrupt the record.
+// Waits until no thread writes a crash record, because the end of the process would leave the record incomplete.
 static void await_records(void) SIGNAL_SAFE {
   const uint64_t end_ns = now_ns() + cs_containment_now.record_ns;
   while (!cs_watch_is_empty() && now_ns() < end_ns)

@@ -106,8 +106,8 @@ static uint64_t place_of(const cs_ring_frame *frames, uint32_t known) SIGNAL_SAF
   return place;
 }
 
-// Returns why a trap with this stack must not be contained, or NONE. `ret_own` is the number of frames above the
-// functions that run the task, and `ret_count` is the number of all frames in the list.
+// Returns why a trap with this stack must not be contained, or NONE. `ret_own` is the number of frames between the trap
+// and the functions that run the task, and `ret_count` is the number of all frames in the list.
 static cs_ring_verdict_reason look_at_stack(cs_park *park, uint32_t *ret_own, uint32_t *ret_count) SIGNAL_SAFE {
   bool is_deep = false;
   const uint32_t known = cs_contained_list(&park->scratch, &park->registers, park->frames, ret_count, &is_deep);

@@ -66,13 +66,13 @@ typedef struct cs_judgement {
   cs_park *park; // of the thread, for the verdicts CONTAIN and DRAIN
 } cs_judgement;
 
-// Judges a signal of a thread that was not inside our handler. For the verdicts CONTAIN and DRAIN, the function puts
-// the thread into the table of parked threads, and marks the thread's request as trapped. The thread of the answers
-// then answers the caller of the request.
+// Decides how to handle a signal of a thread that was not inside our handler. For the verdicts CONTAIN and DRAIN, the
+// function puts the thread into the table of parked threads, and marks the thread's request as trapped. The thread of
+// the answers then answers the caller of the request.
 cs_judgement cs_judge(int tid, int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
-// Handles a fault of a thread that judges its trap: the thread returns to the trap, which then is a crash. Returns
-// false for any other signal.
+// Handles a fault that a thread causes while it judges its own trap: the thread returns to the trap, which then is a
+// crash. Returns false for any other signal.
 bool cs_judge_takes_fault(int tid, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
 #endif

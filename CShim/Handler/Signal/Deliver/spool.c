@@ -81,7 +81,8 @@ void cs_spool_make_directory(void) SIGNAL_SAFE {
 static int create_file_by_path(const spool_place *place) SIGNAL_SAFE {
   int file = create_file(place);
   // The directories can be missing, because crashd has never run on this machine. No crashd will then read the file, so
-  // a record line is better. If stderr does not take the line, cs_deliver_to_new_directory() makes the directories.
+  // a record line on stderr is more useful. If stderr does not take the line, cs_deliver_to_new_directory() makes the
+  // directories.
   if (file != -ENOENT || cs_process.record_to_stderr) return file;
   cs_spool_make_directory();
   return create_file(place);

@@ -57,8 +57,8 @@ static uint64_t draw_ticket(bool is_pending) SIGNAL_SAFE {
 // overwrites committed records, starting with the oldest one. Without overwriting, the records of signals that the
 // process survived would fill the ring. Concurrency: this thread can stall after its first call of is_taken().
 // Meanwhile, a thread with a later ticket can claim the slot and commit, and can still be in the handler. The second
-// call of is_taken() detects that thread, because it stored its thread ID before the commit whose state the exchange
-// read.
+// call of is_taken() detects that thread, because that thread stored its thread ID before it committed the state that
+// the exchange has read.
 static bool take_slot(bool is_pending, uint64_t *ret_ticket) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   for (uint32_t attempt = 0; attempt < CS_RING_SLOT_LIMIT; attempt++) {

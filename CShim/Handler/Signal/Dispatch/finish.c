@@ -54,8 +54,8 @@ void cs_finish_repeat(int signal, const siginfo_t *information, ucontext_t *cont
     cs_context_repeat(signal, context);
 }
 
-// If a fault is ignored, the kernel ends the process anyway. In the first process of a pid namespace, the kernel drops
-// a signal that the process sends to itself if the signal has the default action.
+// If the action of a fault's signal is SIG_IGN, the kernel ends the process anyway. In the first process of a pid
+// namespace, the kernel drops a signal that the process sends to itself if the signal has the default action.
 bool cs_finish_is_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
   const bool is_default = cs_process.previous[signal].handler == SIG_DFL;
   const bool is_ignored = cs_process.previous[signal].handler == SIG_IGN;

@@ -61,7 +61,7 @@ bool cs_first_chance_is_given(int signal, const siginfo_t *information) SIGNAL_S
   return handler != cs_process.previous[SIGABRT].handler;
 }
 
-// Returns whether the thread came directly from the return of the handler to the same fault. The thread did so if all
+// Returns whether the thread came directly from the return of the handler to the same fault. This is the case if all
 // registers are equal.
 static bool is_again(const cs_chance *entry, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
   return entry->information.si_signo == information->si_signo &&

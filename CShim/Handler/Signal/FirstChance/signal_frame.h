@@ -47,7 +47,7 @@ cs_signal_call cs_signal_frame_call(cs_signal_frame *frame, void (*handler)(int)
 void cs_signal_frame_returned(cs_signal_frame *frame) SIGNAL_SAFE;
 
 // handler.c: handles a signal. `called_at` is the stack pointer at the start of the handler. Returns the program's
-// handler that is to be called next, or no frame.
+// handler that is to be called next; without a frame if there is no such handler.
 cs_signal_call cs_handle(int signal, siginfo_t *information, void *context, const void *called_at) SIGNAL_SAFE;
 
 // This function is called before the program's handler, on the stack of that handler. The function does the work that

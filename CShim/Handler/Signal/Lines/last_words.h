@@ -8,7 +8,7 @@
 
 #include "cs_ring.h"
 
-// The limit of the line with its newline.
+// The maximum size of the line, including its newline.
 #define CS_LAST_WORDS_LIMIT_BYTES 1024
 
 // The functions with which the Swift runtime stops a program. If the runtime is a static library, these functions are

@@ -127,8 +127,8 @@ void cs_lines_write(void) SIGNAL_SAFE {
   // If `is_again` is true, the earlier fault can have occurred while the last words were composed, so they are not
   // composed again.
   if (has_words && !is_again) put_words(slot, is_bare);
-  // If crashd, the spool and stderr have not taken the crash, the handler creates the spool directory and writes it
-  // there.
+  // If neither crashd, the spool nor stderr has got the crash, the handler creates the spool directory and writes the
+  // ring there.
   if (has_record && !put_to_stderr(cs_record_line(slot, is_bare, line))) cs_deliver_to_new_directory();
   finish_turn(survived);
 }

@@ -1,5 +1,5 @@
 // Writes the lines that a crash leaves outside of crashd: the last words, and the record line if neither crashd nor the
-// spool took the crash (docs/decisions/0141).
+// spool got the crash (docs/decisions/0141).
 #ifndef CS_LINES_H
 #define CS_LINES_H
 
@@ -14,7 +14,7 @@
 // thread is writing the lines, the calling thread waits for it, at most 500 ms.
 void cs_lines_write(void) SIGNAL_SAFE;
 
-// At the start, if a crash will leave lines: writes to the buffers, so that their pages are in memory.
+// At the start, if these lines are enabled: writes to the buffers, so that their pages are in memory.
 void cs_lines_prefault(void);
 
 // In a forked child: resets the state, so that the child can write the lines of its own crash.

@@ -6,13 +6,13 @@
 
 #include "../Dispatch/trusted.h"
 
-// The size of the field for the number of words. The coder reserves the field, and fills it after it has coded the
+// The size of the field for the number of words. The encoder reserves the field, and fills it after it has encoded the
 // words. A small number also fits into the fixed size, because a varint can have leading zeros.
 #define COUNT_BYTES 3
 #define COUNT_LIMIT (1u << 7 * COUNT_BYTES)
 
-// The distances at which the coder looks for equal words: one word for zeros, and one to sixteen frames of three words
-// for recursion.
+// The distances at which the encoder looks for equal words: one word for zeros, and one to sixteen frames of three
+// words for recursion.
 #define FRAME_WORDS 3
 #define CYCLE_LIMIT 16
 
@@ -52,13 +52,13 @@ static uint32_t bytes_of(uint64_t value) SIGNAL_SAFE {
   return value == 0 ? 0 : (71 - (uint32_t)__builtin_clzll(value)) / 8;
 }
 
-// Returns the base for which the coded difference between the word and the base has the fewest bytes.
+// Returns the base for which the encoded difference between the word and the base has the fewest bytes.
 static uint32_t nearest_base(const cs_piece_state *state, uint64_t word, uint32_t *ret_bytes) SIGNAL_SAFE {
   uint32_t best = 0;
   *ret_bytes = bytes_of(zigzag(word));
   for (uint32_t base = 1; base < CS_RECORD_LINE_BASE_COUNT; base++) {
     const uint32_t bytes = bytes_of(zigzag(word - state->bases[base]));
-    // If the word is far from all bases, it is coded relative to base 0 and becomes a new base, because other words
+    // If the word is far from all bases, it is encoded relative to base 0 and becomes a new base, because other words
     // near it probably follow.
     if (bytes >= *ret_bytes || bytes >= CS_RECORD_LINE_BASE_MINIMUM_BYTES) continue;
     *ret_bytes = bytes;
@@ -117,8 +117,8 @@ static uint32_t find_repeat(const uint8_t *words, uint32_t index, uint32_t count
   return longest;
 }
 
-// Codes one literal word or one repeat at `index`, and returns the number of coded words. Returns 0 if the code does
-// not fit.
+// Encodes one literal word or one repeat at `index`, and returns the number of encoded words. Returns 0 if the encoding
+// does not fit.
 static uint32_t put_some(cs_pieces *pieces, const uint8_t *words, uint32_t index, uint32_t count) SIGNAL_SAFE {
   uint32_t distance = 0, literal_bytes = 0;
   const uint64_t word = word_at(words, index);

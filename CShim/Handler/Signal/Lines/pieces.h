@@ -9,7 +9,7 @@
 #include "cs_record_line.h"
 #include "cs_signal_safe.h"
 
-// The part of the coder's state that a piece changes. If a piece does not fit, the coder restores the state.
+// The part of the encoder's state that a piece changes. If a piece does not fit, the encoder restores the state.
 typedef struct cs_piece_state {
   size_t count; // bytes of the payload
   uint64_t end; // the offset in the ring after the last piece

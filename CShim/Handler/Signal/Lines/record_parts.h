@@ -47,10 +47,11 @@ typedef struct cs_record_parts {
 } cs_record_parts;
 
 // Selects the parts of the record in `slot` and writes them as pieces, in the order of their importance. The caller
-// writes the payload's head and CRC. Precondition: `parts->pieces` is begun, and `parts->head` is cleared.
+// writes the payload's head and CRC. Precondition: Precondition: cs_pieces_begin() has initialized `parts->pieces`, and
+// `parts->head` is cleared.
 void cs_parts_put(cs_record_parts *parts, const cs_ring_slot *slot, bool is_bare) SIGNAL_SAFE;
 
-// Adds `more` to a number of cut items. The number saturates at UINT16_MAX.
+// Adds `more` to a count of omitted items. The number saturates at UINT16_MAX.
 void cs_parts_add_cut(uint16_t *count, uint64_t more) SIGNAL_SAFE;
 
 // Adds all words or none of them. Returns whether they fit.

@@ -8,15 +8,15 @@
 
 #include "cs_signal_safe.h"
 
-// Begins the halt. The caller's crash certainly ends the process. After this call, each thread that our SIGPROF reaches
-// stays in the SIGPROF handler until the process ends. Returns true only for the first call.
+// Begins the halt. Precondition: the caller's crash certainly ends the process. After this call, each thread that our
+// SIGPROF reaches stays in the SIGPROF handler until the process ends. Returns true only for the first call.
 bool cs_halt_begin(void) SIGNAL_SAFE;
 bool cs_halt_has_begun(void) SIGNAL_SAFE;
 
 // Sends SIGPROF to all threads that have not crashed, until they stay in the SIGPROF handler. The call takes a few
-// milliseconds, and about 100 ms at most. A thread that was running first continues for a short processor time
-// (halt_turn.h), because it can be about to crash for the same reason. Returns false if the threads cannot be listed.
-// Precondition: cs_halt_begin() was called, and no sweep is running.
+// milliseconds, and about 100 ms at most. A thread that was running first continues until it has used a short processor
+// time (halt_turn.h), because it can be about to crash for the same reason. Returns false if the threads cannot be
+// listed. Precondition: cs_halt_begin() was called, and no sweep is running.
 bool cs_halt_all(void) SIGNAL_SAFE;
 
 // Our SIGPROF handler calls this function at its end. `context` is the interrupted context of the thread. If the crash
