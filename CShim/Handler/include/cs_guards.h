@@ -59,7 +59,7 @@ typedef struct cs_guard_copy {
 
 cs_mode cs_guard_mode_of(uint32_t kind);
 void cs_guard_set_mode(uint32_t kind, cs_mode mode);
-// The mode of implicit guards, which the compiler inserts and which are not calls in the source. The default is
+// The mode of implicit guards, which guard plain operations without a guard call in the source. The default is
 // CS_MODE_OBSERVE.
 cs_mode cs_guard_implicit_mode_of(uint32_t kind);
 void cs_guard_set_implicit_mode(uint32_t kind, cs_mode mode);

@@ -12,7 +12,7 @@
 // The distance of the ID from the thread pointer, in bytes. Ordering: written once, before the first class is listed.
 extern int64_t cs_libc_thread_distance;
 
-// Prepares cs_libc_thread(). Returns false if it cannot work.
+// Prepares cs_libc_thread(). Returns false if cs_libc_thread() cannot work in this process.
 bool cs_libc_find_thread(void);
 
 #pragma GCC visibility pop

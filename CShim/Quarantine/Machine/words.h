@@ -1,5 +1,5 @@
 // Operations on an array of words, which process two words at a time. Most objects have only few words. For these
-// objects, the entry of a loop that a compiler generates takes more time than the loop saves.
+// objects, the setup code of a loop that a compiler generates takes more time than the loop saves.
 #ifndef CS_WORDS_H
 #define CS_WORDS_H
 

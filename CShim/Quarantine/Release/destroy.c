@@ -58,7 +58,7 @@ static bool has_ended(cs_class *class, cs_object *object) {
   return false;
 }
 
-// Precondition: the object is claimed. Under the policies zero and diagnose, the object's deinit was called.
+// Precondition: the object is claimed. Under the policies zero and diagnose, the object's deinit must have been called.
 static void put(cs_class *class, cs_object *object, cs_mode policy, const void *frame) {
   if (policy != CS_MODE_ABSORB && !has_ended(class, object)) {
     cs_claim_end(class, object);

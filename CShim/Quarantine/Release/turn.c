@@ -91,8 +91,8 @@ static inline void sample_bound(cs_class *class, uintptr_t bound, uintptr_t next
 // of a thread that other threads overtook. A separate random number determines whether the object of this turn is
 // sampled.
 __attribute__((noinline)) static cs_slot *turn_behind(cs_class *class, uintptr_t turn) {
-  // Reads `bound` before `full`. If another thread changes both variables between the two reads, the exchange of the
-  // bound fails.
+  // Reads `bound` before `full`. If another thread changes `bound` and `full` between the two reads, the exchange of
+  // the bound fails.
   const uintptr_t bound = atomic_load(&class->bound);
   const uint32_t full = atomic_load(&class->full);
   const uintptr_t start = (uintptr_t)class->slots, bytes = full * sizeof(cs_slot), end = start + bytes;
@@ -110,8 +110,8 @@ __attribute__((noinline)) static cs_slot *turn_behind(cs_class *class, uintptr_t
   const uint64_t random = cs_thread_random();
   const uint32_t number = (uint32_t)random;
   const uintptr_t at = turn < end ? turn : start + (turn - start) % bytes;
-  // A number that chooses an object is below 2^32 / CS_SAMPLE_RATE. Its product with the rate is therefore again a
-  // random 32-bit number.
+  // A random number that selects an object for the explorer is below 2^32 / CS_SAMPLE_RATE. Its product with the rate
+  // is therefore again a random 32-bit number.
   cs_slot *const slot = turn == bound && turn < end   ? explore(class, number)
                         : cs_sample_is_chosen(number) ? explore(class, number * CS_SAMPLE_RATE)
                                                       : NULL;

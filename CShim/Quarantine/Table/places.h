@@ -19,8 +19,8 @@ extern _Atomic int64_t cs_budget_left;
 // Copies the release record of an object in quarantine. Returns false if the object has no release record, or if other
 // threads keep changing the record.
 bool cs_table_find(const cs_class *class, const cs_object *object, cs_slot *ret_slot);
-// Copies the latest freed-object record of an object in the slots of a class. Returns false if the object has no
-// freed-object record.
+// Copies the latest freed-object record of an object, which is in one of the slots of a class. Returns false if the
+// object has no freed-object record.
 bool cs_table_find_past(const cs_class *class, const cs_object *object, cs_slot *ret_slot);
 
 #pragma GCC visibility pop

@@ -10,10 +10,10 @@
 
 // Copies return addresses, beginning with the innermost one. Adds functions that have no frame because they ended with
 // a tail call. The call instruction before a return address shows which function the calling code called. If the inner
-// frame belongs to another function, the called function has ended with a jump (a tail call) to it. Like an async
-// caller, the called function is added with the address of its first instruction plus 1. `is_first_exact`: whether the
-// first address is that of an instruction, and not a return address. Returns the number of stored addresses, at most
-// `limit`.
+// frame belongs to another function, the called function has ended with a jump (a tail call) to that other function.
+// Like an async caller, the called function is added with the address of its first instruction plus 1.
+// `is_first_exact`: whether the first address is that of an instruction, and not a return address. Returns the number
+// of stored addresses, at most `limit`.
 uint32_t cs_callees_add(const uint64_t *frames, uint32_t count, bool is_first_exact, uint64_t *ret_frames,
                         uint32_t limit) SIGNAL_SAFE;
 

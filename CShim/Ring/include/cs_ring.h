@@ -333,7 +333,7 @@ typedef struct cs_ring_slot {
   uint8_t stack[CS_RING_STACK_LIMIT_BYTES];
 } cs_ring_slot;
 
-// The answer of a thread that did not crash to the thread sweep. The slot's CRC includes all fields.
+// The data with which a thread that did not crash answers the thread sweep. The slot's CRC includes all fields.
 typedef struct cs_ring_thread_record {
   uint64_t blocked_signals; // the thread's signal mask if it did not answer, else 0
   int32_t tid;

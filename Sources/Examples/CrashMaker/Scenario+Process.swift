@@ -1,4 +1,4 @@
-// Crashes of child processes, and programs that end in another way. The functions are in CCrashMaker.
+// Crashes of child processes, and a program that executes another program. The functions are in CCrashMaker.
 internal import CCrashMaker
 internal import CrashShield
 internal import Glibc

@@ -1,4 +1,5 @@
-// The answer to a sweep of a thread that did not crash. Each thread writes its answer to its own slot of the ring.
+// The data with which a thread that did not crash answers a sweep. Each thread writes its answer to its own slot of the
+// ring.
 #ifndef CS_SWEEP_ANSWER_H
 #define CS_SWEEP_ANSWER_H
 

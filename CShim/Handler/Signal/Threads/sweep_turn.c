@@ -118,9 +118,9 @@ bool cs_sweep_has_signal(void) SIGNAL_SAFE {
   return __atomic_load_n(&has_signal, __ATOMIC_SEQ_CST) != 0;
 }
 
-// If a signal's action is set to SIG_IGN, the kernel drops all pending signals of this number. Otherwise, a thread
-// could receive a pending SIGPROF after the program's action is restored. The program's action is often the default
-// one, which ends the process.
+// First sets SIG_IGN, because the kernel then drops all pending signals of this number. Otherwise, a thread could
+// receive a pending SIGPROF after the program's action is restored. The program's action is often the default one,
+// which ends the process.
 void cs_sweep_give_signal_back(void) SIGNAL_SAFE {
   const cs_kernel_action ignored = {.handler = SIG_IGN};
   cs_kernel_action present = {0};

@@ -78,8 +78,8 @@ cs_cfi_result cs_cfi_step(cs_cfi_scratch *scratch, uint64_t registers[CS_REGISTE
 
   uint64_t cfa = 0;
   if (!find_cfa(scratch, registers, &cfa)) return CS_CFI_UNREADABLE;
-  // Each caller must have a higher CFA, except that of a function without a frame. Another exception is the step out of
-  // a signal handler, because the handler can run on another stack.
+  // Each caller must have a higher CFA, except the caller of a function without a frame. Another exception is the step
+  // out of a signal handler, because the handler can run on another stack.
   const bool may_be_equal = CS_LEAF_HAS_NO_FRAME && is_exact && cfa == registers[CS_REGISTER_STACK_POINTER];
   if (cfa <= registers[CS_REGISTER_STACK_POINTER] && !may_be_equal && !scratch->function.is_signal_frame) {
     return CS_CFI_UNKNOWN;

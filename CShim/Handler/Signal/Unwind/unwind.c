@@ -68,7 +68,7 @@ static bool step_by_frame_pointer(walk *way) SIGNAL_SAFE {
   return true;
 }
 
-// A call of an invalid address has only stored the return address, so all other registers are still the caller's. An
+// A call of an invalid address has stored only the return address, so all other registers are still the caller's. An
 // address inside an image is also invalid if the bytes at the address are data. In this case, the error code of the
 // fault shows that the processor could not fetch an instruction.
 static bool step_out_of_bad_call(walk *way) SIGNAL_SAFE {

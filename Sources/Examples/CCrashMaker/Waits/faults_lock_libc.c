@@ -46,8 +46,8 @@ FAULT void cs_fault_stdio_lock_held(void) {
   *number = 42; // fault: stdio-lock-held
 }
 
-// Blocks SIGSETXID in this thread. Another thread that changes the group id waits for this thread, and during its wait
-// holds the lock of the list of threads.
+// Blocks SIGSETXID in this thread. Another thread that changes the group id then waits for this thread, and holds the
+// lock of the thread list during the wait.
 static void *refuse_setxid(void *unused) {
   const uint64_t blocked = UINT64_C(1) << (SIGSETXID - 1);
   uint64_t pending = 0;

@@ -106,7 +106,7 @@ struct ProcessFacts {
       remedy: "code in the process removed the shield's handlers after Shield.start()")
   }
 
-  /// Reports whether the process's environment shows that its threads have alternate signal stacks.
+  /// Reports whether the environment of the process shows that its threads have alternate signal stacks.
   ///
   /// The environment is the only evidence, because the kernel reports an alternate signal stack only to its own thread.
   private func alternateStacks() -> Finding? {
