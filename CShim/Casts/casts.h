@@ -3,8 +3,8 @@
 
 #include "cs_casts.h"
 
-// The runtime's `bool swift_dynamicCast(OpaqueValue *dest, OpaqueValue *src, const Metadata *srcType, const Metadata
-// *targetType, DynamicCastFlags flags)`.
+// The type of the runtime's function `bool swift_dynamicCast(OpaqueValue *dest, OpaqueValue *src, const Metadata
+// *srcType, const Metadata *targetType, DynamicCastFlags flags)`.
 typedef bool cs_casts_function(void *target, void *source, const void *source_type, const void *target_type,
                                uintptr_t flags);
 
@@ -21,9 +21,9 @@ extern cs_casts_function *cs_casts_original;
 const char *cs_casts_write_tables(const char *name, cs_casts_function *function);
 #pragma GCC visibility pop
 
-// CrashShieldCasts defines this function. The hook calls it for a failed forced cast, which would end the process.
-// Returns whether there is a fallback value. If there is one, stores it at `target`. Reads the source of the cast, but
-// does not destroy it. `pc` is the return address in the program's function.
+// CrashShieldCasts defines this function. The hook calls this function for a failed forced cast, which would end the
+// process. Returns whether there is a fallback value. If there is one, stores it at `target`. Reads the source of the
+// cast, but does not destroy it. `pc` is the return address in the program's function.
 bool cs_casts_meet(void *target, const void *source, const void *source_type, const void *target_type, uint64_t pc);
 // Destroys the value at `source`.
 void cs_casts_destroy(void *source, const void *source_type);

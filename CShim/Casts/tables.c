@@ -43,7 +43,8 @@ typedef struct image {
 } image;
 
 // Returns the address in an entry of the image's dynamic section. glibc has added the image's base to these addresses,
-// except in the vDSO, which the kernel provides. There, the value is still below the base, and this code adds the base.
+// except in the vDSO, which the kernel provides. In the vDSO, the value is still below the base, and this code adds the
+// base.
 static const void *at(const image *image, const ElfW(Dyn) * entry) {
   const uint64_t value = entry->d_un.d_ptr;
   return (const void *)(value < image->base ? image->base + value : value);

@@ -9,8 +9,8 @@
 
 #include "executor_checks.h"
 
-// A flag in a call of the runtime's function: the runtime ends the process if the executor is not the current one.
-// Without the flag, the runtime only returns the answer. `Task.immediate`, an isolated deinit, and a cast to a
+// A flag for swift_task_isCurrentExecutorWithFlags(): the runtime ends the process if the executor is not the current
+// one. Without the flag, the runtime only returns the answer. `Task.immediate`, an isolated deinit, and a cast to a
 // conformance that is isolated to the main actor call without the flag.
 #define MUST_HOLD UINT64_C(8)
 

@@ -6,7 +6,7 @@
 // | freed                    | The access is recorded. By the class's policy, the page is opened and the access      |
 // |                          | retried, or the process ends.                                                         |
 // | owned by another thread  | The access is retried after a pause of 0.1 ms.                                        |
-// | accessible meanwhile     | The access is retried at once.                                                        |
+// | accessible again         | The access is retried at once.                                                        |
 // | guard page               | The access is recorded for the nearer slot, as an overflow or underflow. The policy   |
 // |                          | then applies as for a freed page.                                                     |
 // | never used, or trap page | The fault is an ordinary crash.                                                       |
