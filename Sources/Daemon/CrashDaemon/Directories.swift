@@ -19,8 +19,8 @@ public struct Directories: Sendable, Equatable {
   ///
   /// If systemd passes no directories, crashd uses the system's directories if the user is root, and the user's XDG
   /// directories otherwise.
-  /// - Returns: Nil if the user is not root and the environment lacks the variables that name the directories, such as
-  ///   `XDG_RUNTIME_DIR` or `HOME`.
+  /// - Returns: The result is nil if the user is not root and the environment lacks the variables that name the
+  ///   directories, such as `XDG_RUNTIME_DIR` or `HOME`.
   public static func standard(environment: [String: String], user: UInt32) -> Directories? {
     func directory(_ name: String) -> String? {
       // If systemd passes several directories, a colon separates them. crashd uses the first one.
@@ -39,11 +39,12 @@ public struct Directories: Sendable, Equatable {
   var varlinkSocket: String { "\(runtime)/io.crashshield.Crashd" }
   var spool: String { "\(runtime)/\(CS_ATTACH_SPOOL_NAME)" }
   var runtimeLock: String { "\(runtime)/crashd.lock" }
-  /// The path of the file that lists the hellos (first messages of processes) that may have crashed crashd.
+  /// The path of the file that lists the hellos (first messages of processes) that possibly crashed crashd.
   ///
-  /// This file and the descriptors in systemd are both lost when the machine shuts down, so they stay consistent.
+  /// This file and the descriptors in systemd's descriptor store are both lost when the machine shuts down, so they
+  /// stay consistent.
   var helloTrials: String { "\(runtime)/hello-trials" }
-  // The two lock files have different names, because `runtime` and `state` may be the same directory.
+  // The two lock files have different names, because `runtime` and `state` can be the same directory.
   var stateLock: String { "\(state)/reports.lock" }
   var reports: String { "\(state)/reports.sqlite" }
   var symbols: String { "\(state)/symbols" }
@@ -60,7 +61,7 @@ public struct Directories: Sendable, Equatable {
   /// Sets the mode of the spool: every user can create files in it, but only crashd's user can list or remove files.
   ///
   /// The mode does not depend on the umask. If the mode is already correct, the function does not change it, because
-  /// chmod would clear the set-group-id bit that tmpfiles.d(5) set. crashd may be unable to set this bit itself.
+  /// chmod would clear the set-group-id bit that tmpfiles.d(5) set. crashd itself is possibly unable to set this bit.
   private func openSpool() throws(SystemError) {
     var status = stat()
     // stat writes at most one struct stat.
@@ -95,9 +96,9 @@ public struct Directories: Sendable, Equatable {
 /// The kernel releases the lock when the process ends, even by SIGKILL.
 ///
 /// If crashd is killed while it starts a child process, the child has a copy of the descriptor until the child calls
-/// `execve`. This copy keeps the lock. Therefore, the next crashd tries to take the lock until a time-out. The next
-/// crashd polls the lock, because the kernel sends no event when the lock is released. If the lock is still held after
-/// the time-out, another crashd is running, and the next crashd does not start.
+/// `execve`. This copy keeps the lock. Therefore, the next crashd retries until a time-out. The next crashd polls the
+/// lock, because the kernel sends no event when the lock is released. If the lock is still held after the time-out,
+/// another crashd is running, and the next crashd does not start.
 final class DirectoryLock: Sendable {
   private let descriptor: Descriptor
   private static let pause_us: useconds_t = 10_000
@@ -117,7 +118,7 @@ final class DirectoryLock: Sendable {
 
   /// Releases the lock explicitly.
   ///
-  /// Closing the descriptor is not enough, because a child process that crashd is starting has a copy of the descriptor
-  /// until `execve`.
+  /// Unlock explicitly: closing the descriptor does not release the lock, because a child process that crashd is
+  /// starting has a copy of the descriptor until `execve`.
   deinit { flock(descriptor.number, LOCK_UN) }
 }

@@ -6,8 +6,8 @@ public struct Limits: Sendable, Equatable {
   public var processes = 4096
   /// The maximum number of attached processes of one user who is not root.
   public var processesPerUser = 1024
-  /// The maximum number of processes of one user who is not root that may attach in a minute, even if they all attach
-  /// at once.
+  /// The maximum number of processes of one user who is not root that are allowed to attach in a minute, even if they
+  /// all attach at once.
   public var attachesPerMinute = 1_200
   /// The maximum number of ended processes whose exit status is unknown, because their parents have not called wait for
   /// them yet.
@@ -27,7 +27,7 @@ public struct Limits: Sendable, Equatable {
   /// The time-out for a new connection to send its hello.
   public var greeting_ms = 5_000
   /// The maximum number of wake-ups (messages that announce a record) without a new record, after which crashd ignores
-  /// all later wake-ups of the same process.
+  /// all later wake-ups of this process.
   public var emptyWakes = 100
   /// How long crashd remembers that it requested the symbols of a list of images.
   ///
@@ -39,7 +39,8 @@ public struct Limits: Sendable, Equatable {
   public var observation_ms = 30_000
   /// The minimum time between two readings of a ring for incidents that its process announced.
   public var incidentPause_ms = 250
-  /// The maximum delay of announced incidents after their user has exceeded its share of crashd's time.
+  /// The maximum delay of announced incidents if the user of the processes has exceeded the user's share of crashd's
+  /// time.
   public var incidentWait_ms = 30_000
   /// The maximum number of rings of one user whose announced incidents wait to be read; announcements from further
   /// rings are ignored.
@@ -49,8 +50,8 @@ public struct Limits: Sendable, Equatable {
 
   /// How long a command that changes a policy waits until the affected processes have applied the change.
   public var control_ms = 2_000
-  /// How long crashd delays the message about the last crash of a program to a new process of this program, while the
-  /// report of an earlier process is not stored yet.
+  /// The maximum time for which crashd waits for the report of a program's earlier process before it sends a new
+  /// process the message about the program's last crash.
   public var lastCrash_ms = 30_000
   /// The maximum number of programs of all users for which crashd stores use-after-free statistics.
   public var danglingServices = 1_024
@@ -61,14 +62,14 @@ public struct Limits: Sendable, Equatable {
   public var looks = 6
   /// The maximum number of rings of one user that crashd reads concurrently.
   public var looksPerUser = 5
-  /// The time that crashd may spend on the rings of one user in a burst.
+  /// The time that crashd is allowed to spend on the rings of one user in a burst.
   ///
   /// After the burst, the rings of the user have a lower priority than the rings of other users. Announced incidents
-  /// have an allowance of their own, and they wait when it is used up.
+  /// have a separate time budget, and they wait when it is used up.
   public var lookBurst_ms = 200
-  /// The average share of time, in percent, that reading the rings of one user may take.
+  /// The average share of time, in percent, that reading the rings of one user is allowed to take.
   public var lookShare_percent = 25
-  /// The maximum time that is charged for one ring, because the measured time may include waiting for symbols.
+  /// The maximum time that is charged for one ring, because the measured time can include waiting for symbols.
   public var lookCharge_ms = 100
 
   /// The maximum number of reports that crashd holds in memory while the store does not accept reports.
@@ -84,7 +85,7 @@ public struct Limits: Sendable, Equatable {
   /// of the file system.
   public var spoolBytesPerUser = 256 << 20
 
-  /// The maximum number of threads that access files in file systems that a user chose; these accesses may block.
+  /// The maximum number of threads that access files in file systems that a user chose; these accesses can block.
   public var foreignThreads = 32
   /// The maximum number of threads of one user that access files in file systems that the user chose.
   public var foreignThreadsPerUser = 4
@@ -106,8 +107,8 @@ public struct Limits: Sendable, Equatable {
   /// The maximum number of concurrent symbol jobs of one user; fewer than `symbolJobs`, because slow images must not
   /// block other users.
   public var symbolJobsAtOncePerUser = 2
-  /// The maximum number of hasty symbol jobs of all users that run concurrently; a hasty job covers only the frames of
-  /// one crash.
+  /// The maximum number of hasty symbol jobs of all users that run concurrently; a hasty symbol job covers only the
+  /// frames of one crash, so that the report of this crash is complete soon.
   public var hastySymbolJobs = 4
   /// The maximum number of concurrent hasty symbol jobs of one user.
   public var hastySymbolJobsPerUser = 2
@@ -143,7 +144,7 @@ public struct Limits: Sendable, Equatable {
   /// The maximum number of bytes of the requests in flight that crashd keeps for crashes that wait for their symbols;
   /// above the limit, crashd reads the requests after the wait.
   public var waitingRequestBytes = 64 << 20
-  /// The part of `waitingRequestBytes` that the crashes of one user may take.
+  /// The part of `waitingRequestBytes` that the crashes of one user are allowed to take.
   public var waitingRequestBytesPerUser = 8 << 20
   /// The maximum number of stored reports for whose late symbols crashd waits, in order to rebuild the reports.
   public var lateReports = 256
@@ -157,7 +158,8 @@ public struct Limits: Sendable, Equatable {
 
   /// The time-out for one server to send the debug information of one build.
   public var fetch_ms = 120_000
-  /// The time that `crash-fetch` may take to resolve the servers' addresses, in addition to `fetch_ms` for each server.
+  /// The time that `crash-fetch` is allowed to take to resolve the servers' addresses, in addition to `fetch_ms` for
+  /// each server.
   public var fetchStart_ms = 30_000
   /// The maximum number of bytes of the debug information of one build, as a server sends it.
   ///
@@ -168,7 +170,7 @@ public struct Limits: Sendable, Equatable {
   public var waitingFetches = 1_024
   /// The maximum number of builds for which crashd remembers when it last requested their debug information.
   public var rememberedFetches = 8_192
-  /// The time after which crashd may request the debug information of the same build again.
+  /// The time after which crashd requests the debug information of the same build again, if a process needs it.
   public var fetchAgain_ms = 3_600_000
 
   /// The maximum number of images of one user that wait for the extraction of their unwind tables.
@@ -187,10 +189,10 @@ public struct Limits: Sendable, Equatable {
   public var waitingUnwinds = 256
   /// The maximum number of unwind cross-checks of one user that run or wait.
   public var unwindsPerUser = 32
-  /// The pause after which an unwind cross-check starts; during the pause, no ring may wait to be read.
+  /// An unwind cross-check starts after no ring has waited to be read for this time.
   public var unwindQuiet_ms = 20
-  /// How long an unwind cross-check waits for the pause `unwindQuiet_ms`; after this, it starts when no ring waits to
-  /// be read.
+  /// The maximum time for which an unwind cross-check waits for such a pause (`unwindQuiet_ms`); after this time, the
+  /// cross-check starts as soon as no ring waits to be read.
   public var unwindPatience_ms = 5_000
   /// The time-out of the unwind cross-check of one report.
   public var unwind_ms = 10_000
@@ -209,13 +211,14 @@ public struct Limits: Sendable, Equatable {
   public var messageBytes = 16 << 10
   /// The time-out for a client to read one reply; after the time-out, crashd disconnects the client.
   public var write_ms = 10_000
-  /// The time-out for a collector to accept one event; also the time-out to acknowledge the oldest event that was sent.
+  /// The time-out for a collector to accept one event, and also for a collector to acknowledge the oldest event that
+  /// was sent.
   public var collector_ms = 10_000
   /// The maximum number of reports in one reply of `List`.
   public var listReports = 1_000
   /// The maximum number of events that crashd reads from the store at once for a subscriber.
   public var eventBatch = 16
-  /// The maximum number of bytes of the events that crashd reads at once for a subscriber; a single event may be larger
+  /// The maximum number of bytes of the events that crashd reads at once for a subscriber; a single event can be larger
   /// than this limit.
   public var eventBatchBytes = 4 << 20
   /// The maximum number of subscribers of one user who is not root for which crashd holds events in memory; the user's
@@ -232,14 +235,15 @@ public struct Limits: Sendable, Equatable {
 
   /// The CPU time that crashd spends on the calls of one user in a burst, before further calls wait.
   public var callBurst_ms = 500
-  /// The share of one CPU, in percent, that the calls of one user may take on average.
+  /// The share of one CPU, in percent, that the calls of one user are allowed to take on average.
   public var callShare_percent = 25
 
   /// The CPU time that crashd charges a user for each connection, in addition to the time of the connection's calls.
   public var connectionCharge_us = 1_000
-  /// The CPU time that crashd's child processes may spend on one user's images in a burst, before further images wait.
+  /// The CPU time that crashd's child processes are allowed to spend on one user's images in a burst, before further
+  /// images wait.
   public var childBurst_ms = 120_000
-  /// The share of one CPU, in percent, that processing the images of one user may take on average.
+  /// The share of one CPU, in percent, that processing the images of one user is allowed to take on average.
   public var childShare_percent = 25
 
   /// Decides which uids are treated as one user.
@@ -248,7 +252,7 @@ public struct Limits: Sendable, Equatable {
   /// Creates limits with the default values.
   public init() {}
 
-  /// Returns the number of permits that a user may take, if there are `all` permits in total.
+  /// Returns the number of permits that a user is allowed to take, if there are `all` permits in total.
   ///
   /// One sixteenth of the permits, but at least one permit, is reserved for root and crashd's own user. If there is
   /// only one permit, it is not reserved.
@@ -256,13 +260,14 @@ public struct Limits: Sendable, Equatable {
     UserAccounts.isTrusted(uid) ? all : Self.placesOfOthers(all)
   }
 
-  /// Returns the number of permits that users other than root and crashd's own user may take, if there are `all`
-  /// permits in total.
+  /// Returns the number of permits that users other than root and crashd's own user are allowed to take, if there are
+  /// `all` permits in total.
   static func placesOfOthers(_ all: Int) -> Int { all < 2 ? all : all - max(1, all / 16) }
 
-  /// Whether a user may take one more permit, if there are `all` permits in total.
+  /// Whether a user is allowed to take one more permit, if there are `all` permits in total.
   ///
-  /// `taken` contains the account of each permit in use. `most` is the maximum number of permits of one account.
+  /// The array `taken` contains the account of each permit in use. The number `most` is the maximum number of permits
+  /// of one account.
   func hasPlace(_ uid: UInt32, beside taken: some Collection<UInt32>, of all: Int, most: Int) -> Bool {
     let account = account(of: uid)
     return taken.count < places(all, for: uid) && taken.count { $0 == account } < most
@@ -276,8 +281,8 @@ public struct Limits: Sendable, Equatable {
   /// `LimitNOFILE=` of the unit must be at least this number.
   public var descriptors: Int {
     // An attached process needs three descriptors: its ring, its connection and its pidfd. An ended process needs two
-    // descriptors: its ring and its pidfd. Symbol jobs and unwind table jobs each hold up to `heldDescriptors`. Each
-    // unwind cross-check opens one file for each image of a ring.
+    // descriptors: its ring and its pidfd. Symbol jobs hold up to `heldDescriptors` descriptors, and unwind table jobs
+    // hold as many. Each unwind cross-check opens one file for each image of a ring.
     rings + 2 * processes + endings + greetings + 2 * heldDescriptors + openCaches + unwinds * imagesOfOneRing
       + connections + otherDescriptors
   }

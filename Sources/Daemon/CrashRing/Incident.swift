@@ -40,8 +40,8 @@ public struct Incident: Sendable, Equatable {
   public var source: Source
   /// The kind of the incident.
   ///
-  /// The meaning of the number depends on the source: `cs_ring_dangling` for the quarantine, `cs_ring_pages` for guard
-  /// pages, `cs_ring_contained` for contained work.
+  /// The meaning of the number depends on the source: the number is from the enum `cs_ring_dangling` for the
+  /// quarantine, `cs_ring_pages` for guard pages, and `cs_ring_contained` for contained work.
   public var kind: UInt32
   /// The reaction of the in-process library.
   public var mode: Mode
@@ -71,7 +71,7 @@ public struct Incident: Sendable, Equatable {
   public var useTid: Int32?
   /// The return addresses at the use of the object, innermost first.
   ///
-  /// For an async caller, the element is the start address of the function in which the caller resumes, plus 1.
+  /// For an async caller, the array contains the start address, plus 1, of the function in which the caller resumes.
   public var use: [UInt64]
   /// Whether the first address in `use` is the address of the instruction itself; false if it is a return address.
   public var isExact: Bool
@@ -88,7 +88,7 @@ public struct Incident: Sendable, Equatable {
 
   /// Whether the incident is a freed-object record.
   ///
-  /// A freed-object record means that a register at a crash contained the address of an object that had already left
+  /// A freed-object record states that a register at a crash contained the address of an object that had already left
   /// the quarantine.
   ///
   /// For a freed-object record, `amount` is the `sequence` of the crash record.
@@ -96,7 +96,7 @@ public struct Incident: Sendable, Equatable {
     source == .quarantine && kind == cs_ring_dangling.CS_RING_DANGLING_FREED.rawValue
   }
 
-  /// Whether the incident means that a register at a crash contained the address of an object that was still in the
+  /// Whether the incident states that a register at a crash contained the address of an object that was still in the
   /// quarantine.
   ///
   /// For this incident, `amount` is the `sequence` of the crash record.
@@ -123,7 +123,7 @@ public struct Incident: Sendable, Equatable {
     public var id: UInt32
     /// The address of the object.
     public var address: UInt64
-    /// The time from the last release of the object to its first use after that.
+    /// The time from the last release of the object to its first use after the release.
     public var age_ns: UInt64
     /// Whether the quarantine selected the object for random eviction.
     public var isExplorer: Bool

@@ -14,7 +14,7 @@ package struct Losses {
     case noSlot
     /// Crashes inside the shield's signal handler.
     ///
-    /// The records of these crashes have no frames.
+    /// The records of crashes inside the handler have no frames.
     case minimal
     /// Threads that the thread sweep asked for their stacks, but that did not finish their records.
     case silentThreads

@@ -5,7 +5,7 @@ internal import CrashReport
 ///
 /// Fields are read by key path, so that cs_ring.h remains the only definition of the layout.
 ///
-/// The process may change the ring at any time, even between a check and a use. Therefore, the reader makes no checks
+/// The process can change the ring at any time, even between a check and a use. Therefore, the reader makes no checks
 /// in shared memory. The reader copies the struct first, then checks the copy, and then uses the copy.
 struct PrivateCopy<Layout> {
   /// The bytes of the struct.
@@ -39,9 +39,9 @@ struct PrivateCopy<Layout> {
     return bytes[start..<start + min(Int(clamping: count), MemoryLayout<Field>.size)]
   }
 
-  /// Returns `count` bytes from the start of a field, or fewer bytes if the struct ends before.
+  /// Returns `count` bytes from the start of a field, or fewer bytes if the struct has fewer bytes after this point.
   ///
-  /// The bytes may include the next fields.
+  /// The bytes can include the fields that follow.
   func bytes<Field>(from field: KeyPath<Layout, Field>, count: Int) -> ArraySlice<UInt8> {
     bytes.dropFirst(offset(of: field)).prefix(count)
   }
@@ -89,7 +89,7 @@ struct PrivateCopy<Layout> {
   func member<Field, Member>(_ field: KeyPath<Layout, Field>, as type: Member.Type) -> PrivateCopy<Member> {
     let start = bytes.startIndex + offset(of: field)
     // A union is at least as large as each of its members. Therefore, a field that is smaller than the member is a bug
-    // in the caller.
+    // in the calling code.
     precondition(MemoryLayout<Member>.size <= MemoryLayout<Field>.size, "BUG: \(type) is not a member of \(field)")
     return PrivateCopy<Member>(bytes: bytes[start..<start + MemoryLayout<Member>.size])
   }

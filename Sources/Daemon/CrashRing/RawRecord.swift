@@ -8,7 +8,7 @@ struct RawRecord {
   let commit_ns: UInt64
   let record: PrivateCopy<cs_ring_record>
   let stack: [UInt8]
-  /// The request of the crashed thread with its CRC, unchecked.
+  /// The request of the crashed thread with the request's CRC; not checked yet.
   let request: (copy: PrivateCopy<cs_ring_request>, crc: UInt32)?
 
   /// Whether the record is complete and unchanged: the CRC is correct and no length is above its limit.
@@ -28,10 +28,10 @@ struct RawRecord {
       && (1...64).contains(record[\.signal])
   }
 
-  /// The checked request; nil if there is none, or if it is damaged.
+  /// The request after the check; nil if there is none, or if it is damaged.
   private var checkedRequest: RingContents.Request? {
     guard let (copy, crc) = request else { return nil }
-    // The pointer is valid only during the call, and is passed with the count of its array.
+    // The pointer is valid only during the call, and is passed together with the size of its array.
     let found = unsafe copy.bytes.withUnsafeBytes { unsafe cs_ring_crc32c(0, $0.baseAddress, $0.count) }
     return found == crc ? RingContents.Request(copy) : nil
   }
@@ -139,7 +139,7 @@ extension PrivateCopy<cs_ring_frame> {
     let isExact = flags & CS_RING_FRAME_EXACT != 0
     let start = self[\.function_start]
     // For a return address, the image is looked up one byte before this address. The reason is that the return address
-    // may be the first byte after the image if the called function never returns.
+    // can be the first byte after the image if the called function never returns.
     let lookup = isExact ? pc : pc.subtractingOrZero(1)
     return CrashRecord.Frame(
       pc: pc, functionStart: start == 0 ? nil : start, trust: trust(self[\.trust]), isExact: isExact,
@@ -159,5 +159,5 @@ extension PrivateCopy<cs_ring_frame> {
   }
 }
 
-/// The number of SIGSYS on x86-64 and AArch64.
+/// The signal number of SIGSYS on x86-64 and AArch64.
 private let signalSystemCall: Int32 = 31

@@ -4,9 +4,9 @@ internal import CShimRing
 public struct ReplacedHandler: Sendable, Equatable {
   /// The kind of action that the signal now has.
   public enum Kind: Sendable, Equatable {
-    /// The signal runs a handler that does not belong to the library.
+    /// The signal now runs a handler that does not belong to the library.
     case handler
-    /// The signal has its default action.
+    /// The signal now has its default action.
     case byDefault
     /// The signal is ignored.
     case ignored

@@ -1,17 +1,17 @@
 extension RingContents {
   /// A request that the program registered.
   public struct Request: Sendable, Equatable {
-    /// The number of the request in its process, from 1.
+    /// The number of the request in its process, starting with 1.
     public var number: UInt64
     /// The start time in nanoseconds since 1970.
     public var startTime_ns: UInt64
-    /// The operation or the route; may be empty.
+    /// The operation or the route; can be empty.
     public var operation: String
-    /// The program's id of the request; may be empty.
+    /// The program's id of the request; can be empty.
     public var id = ""
-    /// The trace id in hexadecimal digits; may be empty.
+    /// The trace id in hexadecimal digits; can be empty.
     public var traceID = ""
-    /// The span id in hexadecimal digits; may be empty.
+    /// The span id in hexadecimal digits; can be empty.
     public var spanID = ""
     /// The tags as keys and values.
     public var tags: [String: String] = [:]
@@ -21,7 +21,7 @@ extension RingContents {
   public struct Requests: Sendable, Equatable {
     /// The requests that were running during the reading, oldest first.
     public var running: [Request] = []
-    /// The requests that a trap ended, in the order of their beginning.
+    /// The requests that a trap ended, in the order in which they began.
     public var trapped: [Request] = []
     /// The numbers of requests since the process started.
     public var counts = RequestCounts()
@@ -37,7 +37,7 @@ extension RingContents {
     public var failed: UInt64 = 0
     /// The number of requests that found no free entry in the table.
     public var overflow: UInt64 = 0
-    /// Whether the crash handler of this process cannot find the request of a task.
+    /// Whether the crash handler in this process is unable to find the request that a task is working on.
     public var isLookupRefused = false
 
     /// Creates the counts of a process without requests.

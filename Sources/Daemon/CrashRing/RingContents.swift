@@ -53,7 +53,7 @@ extension RingContents {
     public var name: String
     /// The absolute path of the executable, as the process reports it.
     ///
-    /// If the process reported another string, it begins with `labelMark`.
+    /// If the process reported another string, this value begins with `labelMark`.
     public var executable: String
     /// The version of the Swift runtime, such as `6.3.1`; nil if the ring does not contain a version.
     public var swiftVersion: String?
@@ -119,7 +119,7 @@ extension RingContents {
     public var category = ""
     /// The metadata of the breadcrumb, as keys and values.
     public var metadata: [String: String] = [:]
-    /// The number of the request in which the program left the breadcrumb; nil if there was none.
+    /// The number of the request during which the program recorded the breadcrumb; nil if there was none.
     public var request: UInt64?
   }
 }
@@ -179,7 +179,7 @@ public struct CrashRecord: Sendable, Equatable {
   public var exceptionType: String
   /// The frames on the stack, innermost first, and then the frames of async callers.
   public var frames: [Frame]
-  /// The number of elements of `frames` that are before the gap of a deep recursion.
+  /// The number of elements of `frames` before the gap that stands for omitted frames of a deep recursion.
   public var frameHead: Int
   /// The number of frames on the stack, including frames that `frames` omits.
   public var frameTotal: Int
@@ -189,7 +189,7 @@ public struct CrashRecord: Sendable, Equatable {
   public var stackStart: UInt64
   /// A copy of the stack, starting at the innermost frame.
   public var stack: [UInt8]
-  /// Whether the record is minimal because its signal handler made no progress; false if the handler crashed.
+  /// Whether the record is minimal because its signal handler stopped making progress; false if the handler crashed.
   public var isLate = false
   /// The message with which the C++ exception was constructed; empty if it is unknown.
   public var exceptionText = ""
@@ -201,19 +201,20 @@ public struct CrashRecord: Sendable, Equatable {
   public var task: TaskFacts?
   /// The request in which the thread crashed; nil if there was none, or if it is unknown.
   public var request: RingContents.Request?
-  /// What the handler decided about the crash; nil if it decided nothing.
+  /// What the signal handler decided about containment; nil if it decided nothing.
   public var verdict: CrashReport.Containment.Verdict?
-  /// Why the handler did not contain the crash; nil if there is no reason.
+  /// Why the signal handler did not contain the crash; nil if there is no reason.
   public var verdictReason: CrashReport.Containment.Reason?
   /// Copies of the memory words around the addresses in registers, outside of `stack`.
   public var memory: [Memory] = []
   /// The address after the last byte of the heap that begins at `RingContents.memory.heapStart`; 0 if it is unknown.
   public var heapEnd: UInt64 = 0
-  /// Whether a trap in contained work ended the process because the budget for contained traps was used up.
+  /// Whether a trap in contained work ended the process because the process had already contained the maximum number of
+  /// traps.
   public var exceedsIsolationBudget = false
   /// Whether the record omits the address, the registers, the memory and the strings.
   ///
-  /// These parts are omitted if the spool file belongs to a user who must not read the process's data.
+  /// The signal handler omits these parts if the spool file belongs to a user who must not read the process's data.
   public var isBare = false
   /// The architecture of the processor, which determines the meaning of registers, addresses and instructions.
   public var architecture = Architecture.x86_64
@@ -230,7 +231,7 @@ public struct CrashRecord: Sendable, Equatable {
   public struct MappedFile: Sendable, Equatable {
     /// The path of the file, as the kernel lists it.
     public var path: String
-    /// The offset in the file, which may be beyond the end of the file.
+    /// The offset in the file, which can be beyond the end of the file.
     public var offset: UInt64
   }
 

@@ -31,7 +31,7 @@ enum RingLayout {
   static let crcInThread = offset(of: \cs_ring_thread.crc)
   static let recordInThread = offset(of: \cs_ring_thread.record)
 
-  // The offset in an incident entry of the word that is zero if the entry is unused.
+  // Within an incident entry, the offset of the word that is zero if the entry is unused.
   static let sequenceInIncident = offset(of: \cs_ring_incident.sequence)
 
   // The offsets of the fields of a slot. The offset of the stack must be computed, because Swift does not import arrays

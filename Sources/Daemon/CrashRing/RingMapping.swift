@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// The ring of a process, mapped or copied into crashd's memory.
 ///
-/// The bytes are either in a read-only mapping of a memfd or in a copy of a spool file. The caller may close the
-/// descriptor as soon as the initializer has returned. Any thread may read the ring without a lock.
+/// The bytes are either in a read-only mapping of a memfd or in a copy of a spool file. The caller is allowed to close
+/// the descriptor as soon as the initializer has returned. Reading the ring from several threads needs no lock.
 public final class RingMapping: Sendable {
   private let memory: Memory
   private let isShared: Bool
@@ -93,7 +93,7 @@ public final class RingMapping: Sendable {
 
   /// Reads which part of the program's memory the records contain.
   ///
-  /// The process may change the mode at any time.
+  /// The process can change the mode at any time.
   public func memoryMode() -> RingContents.MemoryFacts.Mode {
     defer { letGo() }
     return reader.memoryMode()
@@ -101,13 +101,13 @@ public final class RingMapping: Sendable {
 
   /// Whether the process wakes crashd when it records incidents.
   ///
-  /// The process may change its answer at any time.
+  /// The process can change this value at any time.
   public func announcesIncidents() -> Bool {
     defer { letGo() }
     return reader.announcesIncidents()
   }
 
-  /// Whether crashd may send the process a message about the program's last crash (the last-crash notice).
+  /// Whether crashd can send the process a message about the program's last crash (the last-crash notice).
   public func takesLastCrash() -> Bool {
     defer { letGo() }
     return reader.takesLastCrash()
@@ -177,10 +177,10 @@ public final class RingMapping: Sendable {
     return reader
   }
 
-  /// Keeps the pages mapped after each read, until `letGoOfPages` was called as often as this method.
+  /// Keeps the pages mapped after each read, until `letGoOfPages` has been called once for each call of this method.
   ///
   /// Keeping the pages saves time if several reads follow each other, because unmapping pages interrupts all
-  /// processors. Any thread may call this method, and may call it any number of times.
+  /// processors. Any thread can call this method, any number of times.
   public func keepPages() { keepers.add(1, ordering: .relaxed) }
 
   /// Reverts one call of `keepPages`.
@@ -191,9 +191,9 @@ public final class RingMapping: Sendable {
 
   /// Unmaps the pages of the ring from crashd's page table.
   ///
-  /// The contents of the ring remain. Until the next read, the pages do not count as crashd's resident memory.
+  /// The contents of the ring do not change. Until the next read, the pages do not count as crashd's resident memory.
   ///
-  /// Other threads may read the ring at the same time. The next access of such a thread maps the accessed page again.
+  /// Other threads can read the ring at the same time. The next access of such a thread maps the accessed page again.
   private func letGo() {
     if isShared && keepers.load(ordering: .relaxed) == 0 { memory.letGo() }
   }
@@ -236,7 +236,7 @@ private let wantedSeals: [(bit: Int32, name: String)] = [
 
 /// Memory with the size of one ring.
 ///
-/// The deinit unmaps the memory.
+/// The deinit of this class unmaps the memory.
 @safe
 private final class Memory: @unchecked Sendable {
   // Sendable: only the initializers of RingMapping change the memory, before other threads can access it.
@@ -252,7 +252,7 @@ private final class Memory: @unchecked Sendable {
   }
 
   deinit {
-    // The initializer mapped the memory at this address with this size, and no code uses the pointer after deinit.
+    // The initializer mapped the memory at this address with this size, and no code uses the pointer after the deinit.
     unsafe munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count)
   }
 

@@ -28,7 +28,7 @@ extension RingReader {
     var isSettled = true
     // A signal handler takes a ticket before it changes the state of its slot, and tickets are numbered in order.
     // Therefore, the number of tickets limits the slots that can be in use. If the number of tickets is 0, read all
-    // slots, because the program may have overwritten the header before the crash.
+    // slots, because the program could have overwritten the header before the crash.
     let tickets = Int(clamping: header[\.slot_head])
     words.append(header[\.slot_head])
     for index in 0..<(tickets == 0 ? RingLayout.slotLimit : min(tickets, RingLayout.slotLimit)) {
@@ -38,8 +38,8 @@ extension RingReader {
         let slot = unsafe shared.baseAddress?.advanced(by: offset).assumingMemoryBound(to: cs_ring_slot.self)
       else { continue }
       let state = unsafe cs_ring_slot_state_acquire(slot)
-      // Skip slots that were never used. `used` also skips these slots, and the stamp must be the same with and without
-      // `used`.
+      // Skip slots that were never used. The property `used` also skips these slots, and the stamp must be the same
+      // with and without `used`.
       if state == 0 { continue }
       let kind = state & UInt64(CS_RING_STATE_MASK)
       if kind != UInt64(CS_RING_STATE_COMMITTED) && kind != UInt64(CS_RING_STATE_FREE) { isSettled = false }

@@ -2,12 +2,12 @@ internal import CShimRing
 
 /// A version of the ring that crashd reads.
 ///
-/// Fields that exist in both versions have the same offsets. Only the current version has the table of requests, which
-/// is the last part of the ring. Only breadcrumbs of the current version have the number of a request, as their last
-/// field.
+/// Fields that exist in both supported versions have the same offsets. Only the current version has the request table,
+/// which is the last part of the ring. Only the current version stores the number of a request in each breadcrumb, as
+/// the last field.
 public enum RingVersion: CaseIterable, Sendable {
   case current
-  /// The version before the table of requests, which libraries use that register no requests.
+  /// The previous version, without the request table; older libraries use it.
   case earlier
 
   /// Returns nil if crashd does not read this version.

@@ -18,7 +18,7 @@ public struct ThreadRecord: Sendable, Equatable {
   ///
   /// The frames of async callers follow the frames on the stack.
   public var frames: [CrashRecord.Frame] = []
-  /// The number of elements of `frames` that are before the gap of a deep recursion.
+  /// The number of elements of `frames` before the gap that stands for omitted frames of a deep recursion.
   public var frameHead = 0
   /// The number of frames on the stack, including frames that `frames` omits.
   public var frameTotal = 0

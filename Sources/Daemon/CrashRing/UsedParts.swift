@@ -27,9 +27,9 @@ struct UsedParts: Sendable {
 
   /// Whether the word at `offset` in the ring is not zero or cannot be read.
   ///
-  /// The method uses `pread`, because `pread` allocates no page for a hole. In contrast to `lseek` with `SEEK_DATA`,
-  /// `pread` takes no lock on the file. A malicious process could hold this lock for any time, by writing to its ring
-  /// from memory whose pages never become available.
+  /// The method uses `pread`, because `pread` allocates no page for a hole in the file. In contrast to `lseek` with
+  /// `SEEK_DATA`, `pread` takes no lock on the file. A malicious process could hold this lock indefinitely, with a
+  /// write to the ring's file from memory whose pages never become available.
   func contains(_ offset: Int) -> Bool {
     let size = MemoryLayout<UInt64>.size
     let place = offset - RingLayout.smallTables.lowerBound

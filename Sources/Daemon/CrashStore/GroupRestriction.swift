@@ -9,7 +9,7 @@ struct GroupRestriction {
   private var conditions: [String] = []
   /// The conditions for the table `group_past`.
   ///
-  /// Each row of `group_past` covers one hour. A row is included even if only a part of its hour is in the requested
+  /// Each row of `group_past` covers one hour. A row matches even if only a part of its hour is in the requested
   /// period.
   private var pastConditions: [String] = []
   /// The conditions for the table `group_totals`, if its columns can express them.
@@ -33,8 +33,8 @@ struct GroupRestriction {
       add("time >= :since", "since", since, past: "last >= :since", totals: "last >= :since")
     }
     if let until = filter.until { add("time <= :until", "until", until, past: "first <= :until") }
-    // Each of the following conditions looks up the report of a row in the table `reports`. The look-ups are fast
-    // enough, because the condition on the group key usually leaves only a few rows.
+    // Each of the following conditions looks up a row's report in the table `reports`. The look-ups are fast enough,
+    // because the condition on the group key usually leaves only a few rows.
     if let pid = filter.pid { add(Self.ofReport("reports.pid = :pid"), "pid", pid, past: "FALSE") }
     for (field, wanted) in texts where !field.match.isLookup && !Self.columns.contains(field.name) {
       add(Self.ofReport(field.condition(of: "reports.")), field.name, wanted, past: "FALSE")

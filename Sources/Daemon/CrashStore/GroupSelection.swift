@@ -17,7 +17,7 @@ struct GroupSelection {
     return GroupQuery.State(rawValue: state).map(states.contains) ?? false
   }
 
-  /// Returns the SQL that finds all groups that may match, in the requested order.
+  /// Returns the SQL that finds all groups that possibly match, in the requested order.
   ///
   /// The columns of the result are the key, the user, and the count if the filter matches whole groups.
   func sql(_ wanted: GroupRestriction) -> String {

@@ -67,8 +67,8 @@ struct ReportConditions {
   private func source(_ index: String = "") -> String {
     let clause = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
     if tagConditions.isEmpty { return "FROM reports \(index) \(clause)" }
-    // CROSS JOIN prevents SQLite from changing the order of the tables. SQLite must read the rows of tags first, and
-    // derives their bounds from the bounds on the reports.
+    // CROSS JOIN prevents SQLite from changing the order of the tables. SQLite must read the rows of tags first. SQLite
+    // derives bounds on these rows from the bounds on the reports.
     return """
       FROM (SELECT seq AS tagged FROM \(tagTable) WHERE \(tagConditions.joined(separator: " AND ")))
       CROSS JOIN reports \(index) ON reports.seq = tagged \(clause)
@@ -91,7 +91,7 @@ extension ReportFilter {
 
   /// Returns the SQL that tests whether a report has the tag with the given number in the filter.
   ///
-  /// `sequence` is an SQL expression for the event number of the report.
+  /// The parameter `sequence` is an SQL expression for the event number of the report.
   static func hasTag(_ number: Int, _ tag: Tag, of sequence: String) -> String {
     "EXISTS (SELECT 1 FROM \(tag.table) WHERE \(tag.table).seq = \(sequence) AND \(isTag(number)))"
   }

@@ -51,7 +51,7 @@ struct ReportRow: PersistableRecord {
 
   /// Returns the SQL for the value of a tag of a report.
   ///
-  /// `sequence` is an SQL expression for the event number of the report.
+  /// The parameter `sequence` is an SQL expression for the event number of the report.
   static func tag(_ key: String, of sequence: String, in table: String = tagTable) -> String {
     "SELECT value FROM \(table) WHERE \(table).seq = \(sequence) AND key = '\(key)'"
   }
@@ -70,12 +70,12 @@ struct EventRow: Decodable, FetchableRecord {
   var time: String
   var json: Data
 
-  /// Returns rows in order, whose total size is at most `limitBytes` bytes.
+  /// Returns the next rows in order; their total size is at most `limitBytes` bytes.
   ///
   /// If the first row alone exceeds this size, only the first row is returned.
   ///
-  /// - Returns: The readable rows, the number of unreadable rows, the number of the last row, and whether more rows may
-  ///   follow.
+  /// - Returns: The readable rows, the number of unreadable rows, the number of the last row, and whether more rows
+  ///   possibly follow.
   static func page(
     _ database: Database, sql: String, _ arguments: StatementArguments, limit: Int, limitBytes: Int
   ) throws -> (rows: [EventRow], unreadable: Int, last: Int64?, isFull: Bool) {

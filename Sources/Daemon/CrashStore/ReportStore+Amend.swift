@@ -9,8 +9,7 @@ extension ReportStore {
   /// filters use have not changed.
   /// - Parameters:
   ///   - report: The changed report.
-  ///   - expected: The cursor that the stored report must have. If the report has another cursor now, nothing is
-  ///     written.
+  ///   - expected: The cursor that the stored report must have; otherwise nothing is written.
   /// - Returns: Whether the report was written.
   /// - Throws: `StoreError.unavailable`.
   public func amend(_ report: CrashReport, at expected: StoreCursor) throws(StoreError) -> Bool {

@@ -1,7 +1,7 @@
 package import CrashProtocol
 import GRDB
 
-/// The reports of a group, and other reports of the same programs, for a comparison.
+/// Samples of the reports of a group and of other reports of the same programs, for a comparison.
 public struct ContrastSample: Sendable {
   /// The whole key of the group.
   public var key: String
@@ -13,7 +13,7 @@ public struct ContrastSample: Sendable {
   public var rest: [ContrastFields]
 }
 
-/// The fields of a report that are compared, as JSON values in the order of `names`.
+/// The compared fields of a report, as JSON values in the order of `names`.
 public struct ContrastFields: Sendable, Equatable {
   /// The paths of the fields in the JSON of a report.
   package static let names = [
@@ -28,17 +28,17 @@ public struct ContrastFields: Sendable, Equatable {
 }
 
 extension ReportStore {
-  /// The maximum numbers of compared reports of a group, and of other reports.
+  /// The maximum number of compared reports of a group, and the maximum number of compared other reports.
   public static let (contrastGroupLimit, contrastRestLimit) = (500, 1_500)
-  /// The newest reports of the same programs, from which the other reports are sampled.
+  /// The maximum number of the newest reports of the same programs, from which the other reports are sampled.
   static let contrastReach = 20_000
   /// Larger reports are skipped, so that a comparison reads a limited number of bytes.
   static let contrastReportBytes = 512 << 10
 
   /// Reads a sample of the reports of a group, and of the other reports of the same programs.
   ///
-  /// The sample takes every report if there are few, and otherwise reports at equal distances in the order of their
-  /// times.
+  /// The sample contains all reports if there are few of them, and otherwise reports at equal distances in the order of
+  /// their times.
   /// - Throws: `StoreError.noSuchGroup` if no key or several keys begin with `prefix`; `unavailable`.
   public func contrastSample(_ prefix: String, visibility: Visibility = .all) throws(StoreError) -> ContrastSample {
     let pool = try pool

@@ -3,7 +3,7 @@ import GRDB
 
 /// A group that matches the filter of a query.
 ///
-/// The value contains the number of crashes only if the filter permits the use of the stored sums.
+/// The value contains the number of crashes only if the filter can be evaluated with the stored sums.
 private struct FoundGroup: Decodable, FetchableRecord {
   var key: String
   var uid: Int64
@@ -26,11 +26,11 @@ extension ReportStore {
 
   /// Returns the groups of the reports that match the filter.
   ///
-  /// When a report is removed, the store does not keep its process, unit, signal and annotations. If the filter
-  /// contains one of these fields, only reports that still exist are counted.
+  /// When a report is removed, the store does not keep the report's process, unit, signal and annotations. If the
+  /// filter contains one of these fields, only reports that still exist are counted.
   /// - Parameters:
   ///   - filter: The conditions that the reports must satisfy.
-  ///   - visibility: The users whose reports the caller may read.
+  ///   - visibility: The users whose reports the caller is allowed to read.
   ///   - order: The value by which the groups are sorted, greatest value first.
   ///   - states: The states of the groups to return; nil means all states.
   ///   - offset: The number of groups to skip.
@@ -49,9 +49,10 @@ extension ReportStore {
         if order != .last || states != nil {
           return try Self.groups(wanted, GroupSelection(order: order, states: states), offset, limit, in: database)
         }
-        // The method uses stored sums if the filter permits sums, and otherwise reads all rows. Rows of existing
-        // reports and rows of removed reports are in two tables. Each table has an index in the requested order.
-        // Therefore, each of the most recent groups is also among the most recent groups of at least one of the tables.
+        // The method uses stored sums if the filter can be evaluated with these sums, and otherwise reads all rows.
+        // Rows of existing reports and rows of removed reports are in two tables. Each table has an index in the
+        // requested order. Therefore, each of the most recent groups overall is among the most recent groups of at
+        // least one of the two tables.
         let sql =
           wanted.isOfWholeGroups
           ? """
@@ -77,7 +78,7 @@ extension ReportStore {
 
   /// Returns groups in an order or with states that the stored sums cannot provide.
   ///
-  /// The method reads a group only if it may be in the result.
+  /// The method reads a group only if the group can be in the result.
   private static func groups(
     _ wanted: GroupRestriction, _ selection: GroupSelection, _ offset: Int, _ limit: Int, in database: Database
   ) throws -> [ReportGroup] {
@@ -85,7 +86,7 @@ extension ReportStore {
     var builds = NewestBuilds()
     var (skipped, groups): (Int, [ReportGroup]) = (0, [])
     while groups.count < limit, let found = try rows.next() {
-      // Skip the groups before the page without reading them. If the states of the groups depend on builds, groups
+      // Skip the groups on earlier pages without reading them. If the states of the groups depend on builds, groups
       // cannot be skipped in this way.
       if !selection.needsBuilds, skipped < offset {
         skipped += 1
@@ -148,7 +149,7 @@ extension ReportStore {
     ).map(\.fields)
   }
 
-  /// Marks a group as resolved, or reopens it, for the reports that the caller may read.
+  /// Marks a group as resolved, or reopens it, for the reports that the caller is allowed to read.
   /// - Returns: The complete key of the group.
   /// - Throws: `StoreError.noSuchGroup` if no key or several keys begin with `prefix`; `unavailable`.
   public func setResolved(
@@ -241,7 +242,7 @@ extension ReportStore {
         arguments: [found.key, found.uid])
       return (count, parts)
     }
-    // The query reads the group's rows twice. The reason is that counting by build and by name in one pass would
+    // The method reads the group's rows twice. The reason is that counting by build and by name in one pass would
     // require sorting the rows.
     let count = try Int.fetchOne(
       database,

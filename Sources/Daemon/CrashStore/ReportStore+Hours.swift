@@ -4,12 +4,13 @@ import GRDB
 extension ReportStore {
   /// Returns the numbers of crashes by hour in UTC, the latest hour first.
   ///
-  /// The numbers include removed reports, as those of `groups` do.
+  /// The numbers include removed reports, like the numbers that the method `groups` returns.
   /// - Parameters:
-  ///   - keys: The keys of the groups whose numbers are separate; nil means that a number includes all groups.
+  ///   - keys: The keys of the groups for which separate numbers are returned; if the value is nil, each number counts
+  ///     the crashes of all groups.
   ///   - filter: The conditions that the reports must satisfy.
-  ///   - visibility: The users whose reports the caller may read.
-  /// - Returns: The numbers, at most `HourCount.limit`.
+  ///   - visibility: The users whose reports the caller is allowed to read.
+  /// - Returns: The numbers; at most `HourCount.limit` of them.
   /// - Throws: `StoreError.unavailable`.
   public func hours(
     of keys: [String]?, _ filter: ReportFilter, visibility: Visibility = .all

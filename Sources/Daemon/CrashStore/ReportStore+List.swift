@@ -13,7 +13,7 @@ extension ReportStore {
   /// Returns summaries of reports, newest first or oldest first.
   /// - Parameters:
   ///   - filter: The conditions that the reports must satisfy.
-  ///   - visibility: The users whose reports the caller may read.
+  ///   - visibility: The users whose reports the caller is allowed to read.
   ///   - before: The cursor that the returned reports must precede. Usually, this cursor is the cursor of the last
   ///   report on the previous page.
   ///   - after: The cursor that the returned reports must follow, for lists that begin with the oldest report.
@@ -53,7 +53,7 @@ extension ReportStore {
         if let last {
           if isOldestFirst { wanted.add(after: last) } else { wanted.add(before: last) }
         }
-        // If the page is empty, either the caller requested no reports, or there are no reports to count.
+        // If the page is empty, either the caller requested a page of zero reports, or there are no reports to count.
         let count = try Int.fetchOne(database, sql: wanted.count, arguments: wanted.arguments())
         return ReportPage(reports: reports, more: count ?? 0)
       }
@@ -62,7 +62,7 @@ extension ReportStore {
 
   /// Returns the summary of a program's newest report; nil if the program has no report.
   ///
-  /// Imported reports are skipped, because their crashes may have happened on another machine.
+  /// Imported reports are skipped, because their crashes could have happened on another machine.
   ///
   /// The program is identified by user, executable and name. Complexity: the method reads one row for each report of
   /// the program.

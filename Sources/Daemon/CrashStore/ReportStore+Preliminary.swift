@@ -4,12 +4,13 @@ import GRDB
 
 // Combines stored reports with preliminary reports, which are not stored yet.
 extension ReportStore {
-  /// Returns the same summaries as `page`, and in addition the reports that are not stored yet, as the newest events.
+  /// Returns the same summaries as `page`, and in addition the reports that are not stored yet, which are treated as
+  /// the newest events.
   ///
-  /// A list that begins with the oldest report contains no unstored reports, because it has the order in which reports
-  /// were stored. The cursor of an unstored report can be passed as `before`, but a stream of events cannot begin at
-  /// this cursor. If a report of `preliminary` was stored after the caller had read the list, the page contains the
-  /// stored report instead. In this case, the page may have fewer than `limit` reports.
+  /// A list that begins with the oldest report contains no unstored reports, because such a list has the order in which
+  /// reports were stored. The cursor of an unstored report can be passed as `before`, but a stream of events cannot
+  /// begin at this cursor. If a report of `preliminary` was stored after the caller had read the list, the page
+  /// contains the stored report instead. In this case, the page can have fewer than `limit` reports.
   /// - Throws: The errors of `page`. The method also throws `StoreError.invalidCursor` if `after` is the cursor of an
   ///   unstored report.
   public func page(
@@ -35,7 +36,7 @@ extension ReportStore {
     return page
   }
 
-  /// Returns the report whose ID begins with `prefix`, which may be stored or unstored.
+  /// Returns the report whose ID begins with `prefix`, which can be stored or unstored.
   ///
   /// If `prefix` is nil, the result is the newest report.
   /// - Throws: The errors of `report`.
@@ -101,14 +102,14 @@ extension ReportStore {
 }
 
 extension StoreCursor {
-  /// The first number for unstored reports, which is higher than the numbers of all events that the store will assign.
+  /// The first event number for unstored reports, which is higher than any event number that the store will assign.
   private static let firstUnstored = Int64(1) << 62
 
   package var isUnstored: Bool { sequence >= Self.firstUnstored }
 
   /// Returns the cursor of an unstored report.
   ///
-  /// The number consists of the 18 digits of the report's time, without the century.
+  /// The event number in the cursor consists of the 18 digits of the report's time, without the century.
   static func unstored(_ report: CrashReport, in epoch: StoreEpoch) -> StoreCursor {
     let digits = report.time.utf8.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.dropFirst(2).prefix(
       18)

@@ -30,11 +30,11 @@ extension ReportStore {
             sql: "SELECT seq, id, time, json FROM reports \(which)\(bound) ORDER BY time DESC, seq DESC LIMIT 1",
             arguments: wanted)
         }
-        // If a clock was wrong, a report may have a time in the future. This report is returned only if there is no
-        // other report.
+        // If a clock was wrong, a report can have a time in the future. This report is returned only if all other
+        // reports also have a time in the future.
         let row = try newest(" AND time <= '\(Self.now)'") ?? newest("")
         guard let row else { throw StoreError.noSuchReport(id: prefix) }
-        // Throw an error for a damaged row, whose columns may contain values of any type.
+        // Throw an error for a damaged row, whose columns can contain values of any type.
         guard let event = try? EventRow(row: row) else {
           throw StoreError.unreadable(id: String.fromDatabaseValue(row["id"]) ?? "")
         }
@@ -141,7 +141,7 @@ extension ReportStore {
     }
   }
 
-  /// Returns the number of stored reports that the caller may read.
+  /// Returns the number of stored reports that the caller is allowed to read.
   /// - Throws: `StoreError.unavailable`.
   public func count(visibility: Visibility = .all) throws(StoreError) -> Int {
     let pool = try pool
@@ -150,7 +150,7 @@ extension ReportStore {
     }
   }
 
-  /// Returns the number of stored reports that the caller may read.
+  /// Returns the number of stored reports that the caller is allowed to read.
   ///
   /// The number comes from stored sums, because counting would have to read every row.
   static func count(_ visibility: Visibility, in database: Database) throws -> Int {
@@ -199,7 +199,7 @@ extension ReportStore {
 
   /// Returns the highest number that the store has assigned to an event.
   ///
-  /// The event with this number may no longer exist, because its report may have been replaced.
+  /// The event with this number possibly no longer exists, because another report replaced its report.
   static func newestSequence(in database: Database) throws -> Int64 {
     try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'reports'") ?? 0
   }

@@ -75,7 +75,7 @@ extension ReportStore {
     }
   }
 
-  /// Returns the subscribers that the caller may read, sorted by name.
+  /// Returns the subscribers that the caller is allowed to read, sorted by name.
   /// - Throws: `StoreError.unavailable`.
   public func subscribers(visibility: Visibility = .all) throws(StoreError) -> [Subscriber] {
     let (pool, epoch) = try current
@@ -98,10 +98,10 @@ extension ReportStore {
     }
   }
 
-  /// Returns the number of events that were stored after the event with this number.
+  /// Returns the number of events that were stored after the event with the given number.
   ///
-  /// For a caller who may read only one user's events, only reports that still exist are counted. The event numbers
-  /// cannot be used in this case, because they also count the events of other users.
+  /// For a caller who is allowed to read only one user's events, only reports that still exist are counted. The event
+  /// numbers cannot be used in this case, because they also count the events of other users.
   private static func events(after sequence: Int64, _ visibility: Visibility, in database: Database) throws -> Int {
     guard let uid = visibility.uid else { return max(0, Int(clamping: try newestSequence(in: database) - sequence)) }
     return try Int.fetchOne(

@@ -21,18 +21,18 @@ extension ReportStore {
   /// Stores a report, or replaces the report with the same id.
   ///
   /// A replaced report gets a new cursor and is a new event, so that subscribers receive it again. The store does not
-  /// change in two cases: the report differs from the stored report only in its timing, or the report was removed
-  /// earlier. The report of a restricted process (with more privileges than its user) stays restricted, because
-  /// otherwise the user of the process could read it. The report also stays restricted if the new report does not state
-  /// that the process is restricted.
+  /// change in two cases: the new report differs from the stored report only in its timing, or the report with this id
+  /// was removed earlier. The report of a restricted process (with more privileges than its user) stays restricted,
+  /// because otherwise the user of the process could read it. The stored report also stays restricted if the new report
+  /// does not state that the process is restricted.
   /// - Parameters:
   ///   - report: The report to store.
   ///   - raw: The raw record: a copy of the ring that the process wrote.
   ///   - expected: The cursor that the stored report must have; nil for any cursor. If the stored report has another
   ///     cursor, the call fails.
   ///   - ownPID: The pid in the pid namespace of the process, as the process reported it. A report that was stored
-  ///     before the process connected contains this pid.
-  /// - Returns: How the store was changed.
+  ///     before the process connected (from its spool file) contains this pid.
+  /// - Returns: The change of the store that the call made.
   /// - Throws: `StoreError.changedMeanwhile`; `identifierTaken` if a report of another process has the id;
   ///   `unavailable`.
   public func put(
@@ -95,15 +95,15 @@ extension ReportStore {
     return old == report
   }
 
-  /// Inserts a report with the given event number; if the number is nil, with the next event number.
+  /// Inserts a report with the given event number; if it is nil, with the next event number.
   ///
   /// Precondition: the store has no report with the same ID.
   @discardableResult
   static func insert(
     _ report: CrashReport, json: Data, raw: [UInt8]?, as number: Int64? = nil, into database: Database
   ) throws -> Int64 {
-    // For each connection, GRDB caches the prepared statement, because preparing the statement costs more than running
-    // it.
+    // Use the prepared statement that GRDB caches for each connection, because preparing the statement costs more than
+    // running it.
     try ReportRow(number: number, report: report, json: json).insert(database)
     let sequence = number ?? database.lastInsertedRowID
     let row = try database.cachedStatement(

@@ -5,8 +5,8 @@ import Synchronization
 
 /// Stores reports on disk, in one SQLite database with a write-ahead log.
 ///
-/// Every method may block while it waits for the disk. Reads run concurrently with each other and with one write. All
-/// methods may be called from any thread.
+/// Every method can block while it waits for the disk. Reads run concurrently with each other and with one write. All
+/// methods can be called from any thread.
 public final class ReportStore: Sendable {
   /// The path of the database.
   public let path: String
@@ -23,7 +23,7 @@ public final class ReportStore: Sendable {
     case open(Opened)
     /// The database cannot be opened now, for example because the disk is full.
     ///
-    /// The associated `SetAside` is a database that was set aside and whose contents were not copied yet.
+    /// The associated value `SetAside` is a database that was set aside and whose contents are not copied yet.
     case closed(StoreError, SetAside?)
   }
 
@@ -35,7 +35,7 @@ public final class ReportStore: Sendable {
   /// Decides which user's rows are evicted if there are too many rows.
   let fairShare: FairShare
   let fullShares = FullShares()
-  /// The groups that may have more reports than the retention policy permits.
+  /// The groups that possibly have more reports than the retention policy permits.
   let grown = Mutex(GrownGroups())
 
   /// Opens the database, or creates it if it does not exist.
@@ -107,7 +107,8 @@ public final class ReportStore: Sendable {
     try writing.withLock { _ in try pool.writeWithoutTransaction(updates) }
   }
 
-  /// Runs a transaction in the database that is open now, and passes the epoch of this database to `updates`.
+  /// Runs a transaction in the database that is open now, and passes the epoch of this database to the closure
+  /// `updates`.
   func writeInEpoch<Value: Sendable>(_ updates: (Database, StoreEpoch) throws -> Value) throws -> Value {
     try writing.withLock { _ in
       let (pool, epoch) = try current
@@ -117,7 +118,7 @@ public final class ReportStore: Sendable {
 
   /// Closes the database.
   ///
-  /// Later calls of any method fail with `unavailable`.
+  /// After this call, every method fails with `unavailable`.
   public func close() throws(StoreError) {
     guard isOpen else { return }
     let pool = try pool
@@ -136,7 +137,7 @@ public final class ReportStore: Sendable {
     configuration.maximumReaderCount = 4
     configuration.label = "reports"
     configuration.prepareDatabase { database in
-      // With `synchronous = NORMAL`, a crash of the machine may lose the last transactions, but does not damage the
+      // With `synchronous = NORMAL`, a crash of the machine can lose the last transactions, but does not damage the
       // database. SQLite documents this property for databases in WAL mode.
       try database.execute(sql: "PRAGMA synchronous = NORMAL")
       // The setting `auto_vacuum` allows SQLite to return free pages to the file system. The setting has no effect on a
@@ -222,8 +223,8 @@ public final class ReportStore: Sendable {
   }
 }
 
-// Restricts access to the database files, because reports contain the memory of processes. Only the owner may access
-// the files, even if the modes of the directory and the umask permit more.
+// Restricts access to the database files, because reports contain the memory of processes. Only the owner is allowed to
+// access the files, even if the modes of the directory and the umask permit more.
 extension ReportStore {
   /// Creates an empty database file with mode 0600 if it does not exist, before SQLite creates it with another mode.
   ///

@@ -16,7 +16,7 @@ public struct StoredReport: Sendable, Equatable {
   /// - Throws: `StoreError.unreadable`.
   public var report: CrashReport {
     get throws(StoreError) {
-      // The ID in the JSON must equal `id`, because damaged JSON may contain a key twice with different values.
+      // The ID in the JSON must equal `id`, because damaged JSON can contain a key twice with different values.
       guard let report = try? json.report(), report.id == id else { throw .unreadable(id: id) }
       return report
     }
@@ -28,7 +28,7 @@ public struct StoredReport: Sendable, Equatable {
     self.json = json
   }
 
-  /// Creates the form of a stored report for a report that is not stored yet.
+  /// Creates a `StoredReport` for a report that is not stored yet.
   init(unstored report: CrashReport, epoch: StoreEpoch) throws {
     (cursor, id, time) = (.unstored(report, in: epoch), report.id, report.time)
     json = try JSONFragment(report)

@@ -1,8 +1,8 @@
-/// The reports that a client may read.
+/// The reports that a client is allowed to read.
 public enum Visibility: Sendable, Hashable {
-  /// The client may read all reports.
+  /// The client is allowed to read all reports.
   case all
-  /// The client may read the reports of processes that ran under the given user ID.
+  /// The client is allowed to read the reports of processes that ran under the given user ID.
   case user(UInt32)
 
   var uid: Int64? {

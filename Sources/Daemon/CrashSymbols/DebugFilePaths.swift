@@ -1,4 +1,4 @@
-/// The paths at which the debug files of a stripped image may exist, in the order in which gdb tries them.
+/// The paths at which the debug files of a stripped image can exist, in the order in which gdb tries them.
 ///
 /// crashd opens the files at these paths, and `crashctl doctor` reports which of them exist.
 public struct DebugFilePaths: Sendable {
@@ -16,7 +16,7 @@ public struct DebugFilePaths: Sendable {
     self.imagePath = imagePath
   }
 
-  /// Returns the paths at which a debug file may exist.
+  /// Returns the paths at which a debug file can exist.
   ///
   /// `link` is the file name in the image's `.gnu_debuglink` section.
   public func paths(buildID: String, link: String?) -> [String] {
@@ -32,14 +32,14 @@ public struct DebugFilePaths: Sendable {
     return Self.leadsUp(folder) ? paths : paths + ["\(directory)\(folder)/\(link)"]
   }
 
-  /// Returns the path at which a directory has the image of a build; the path of its debug file also has `.debug`.
+  /// Returns the path of a build's image below a directory; for the path of the debug file, append `.debug`.
   public static func ofBuild(_ buildID: String, in directory: String) -> String? {
     buildID.utf8.count > 2 ? "\(directory)/.build-id/\(buildID.prefix(2))/\(buildID.dropFirst(2))" : nil
   }
 
   /// Whether a path has the component `..`.
   ///
-  /// If a path with `..` is appended to a directory, the result may be outside of the directory.
+  /// If a path with `..` is appended to a directory, the result can be outside of the directory.
   public static func leadsUp(_ path: some StringProtocol) -> Bool {
     path.split(separator: "/").contains { $0 == ".." }
   }

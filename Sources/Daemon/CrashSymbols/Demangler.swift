@@ -6,7 +6,7 @@
 /// returned unchanged.
 ///
 /// Demangling takes about 2 µs for each name. Therefore, callers should demangle a name only when they build a report.
-/// All functions may be called from any thread.
+/// All functions can be called from any thread.
 public enum Demangler: Sendable {
   /// Returns the complete name, such as `shop.Cart.total(for: Swift.Int) async throws -> Swift.Int`.
   public static func full(_ mangled: String) -> String {
@@ -34,8 +34,8 @@ public enum Demangler: Sendable {
     var name = simple.hasSuffix(" in ") ? String(simple.dropLast(4)) : simple
     if isNameless(short: name) { name = fullOfStem(stem) }
     name = withoutSendable(name)
-    // Add the word `merged`, because a merged function is called instead of several functions with equal bodies. The
-    // runtime's short name does not contain the word `merged`.
+    // Add the word `merged`, because the compiler calls a merged function in place of several functions with equal
+    // bodies. The runtime's short name does not contain the word `merged`.
     return isMerged(stem) ? "merged " + name : name
   }
 
@@ -78,17 +78,17 @@ public enum Demangler: Sendable {
   /// Whether the demangled name has a reasonable length.
   ///
   /// Substitutions can expand a name of 250 bytes to terabytes, and the demanglers do not limit the result. The check
-  /// itself may use up memory or crash. Therefore, the check must run in a separate process that may crash, before any
-  /// other process demangles the name.
+  /// itself can use up memory or crash. Therefore, the check must run in a separate process that is allowed to crash,
+  /// before any other process demangles the name.
   public static func isReasonable(_ mangled: String) -> Bool {
     guard isSwift(mangled) || isCxx(mangled) else { return true }
-    // If memory is used up, the demangler returns no string. Another process may have enough memory, so a missing
+    // If memory is used up, the demangler returns no string. Another process can have enough memory, so a missing
     // string does not mean that the name is reasonable.
     if isCxx(mangled) {
       let answer: (text: String?, isTooLong: Bool) = SwiftRuntimeDemangler.shared.cxx(mangled)
       return !answer.isTooLong && (answer.text?.utf8.count ?? 0) <= textLimitBytes
     }
-    // Check the name and its stem, because the functions of this type demangle both.
+    // Check both the name and its stem (the name without suffixes), because the functions of this type demangle both.
     let stem = isSwift(mangled) ? stem(of: mangled) : mangled
     return full(mangled).utf8.count <= textLimitBytes
       && (stem == mangled || fullOfStem(stem).utf8.count <= textLimitBytes)
@@ -96,9 +96,9 @@ public enum Demangler: Sendable {
 
   /// Whether the function only forwards its call to another function.
   ///
-  /// Reports need not show the frame of this function. Initializers (`fC`) are not treated as thunks here, although the
-  /// Swift runtime classifies all of them as thunks. For a convenience initializer of a class, `fC` contains the
-  /// initializer's code. For a designated initializer, `fC` has no source line.
+  /// Reports need not show the frame of this function. Allocating initializers (`fC`) are not treated as thunks here,
+  /// although the Swift runtime classifies all of them as thunks. For a convenience initializer of a class, `fC`
+  /// contains the initializer's code. For a designated initializer, `fC` has no source line.
   public static func isThunk(_ mangled: String) -> Bool {
     guard isSwift(mangled) else { return false }
     let stem = stem(of: mangled)
@@ -111,8 +111,8 @@ public enum Demangler: Sendable {
   public static func isMerged(_ mangled: String) -> Bool {
     guard isSwift(mangled) else { return false }
     let stem = stem(of: mangled)
-    // The compiler merges functions in its last step, so the full name begins with "merged ". An identifier of the
-    // program cannot be at the beginning of the name.
+    // The compiler marks merged functions in its last step, so the full name begins with "merged ". An identifier of
+    // the program cannot be at the beginning of the name.
     return SwiftRuntimeDemangler.shared.full(stem)?.utf8.starts(with: "merged ".utf8) ?? false
   }
 }
@@ -135,8 +135,8 @@ extension Demangler {
 
   private static func fullOfStem(_ stem: String) -> String { SwiftRuntimeDemangler.shared.full(stem) ?? stem }
 
-  /// Returns the name without the suffixes that LLVM and the compiler (for parts of async functions) add: `.17`,
-  /// `.resume.0`, `TY0_`, `TQ1_`.
+  /// Returns the name without the suffixes that LLVM adds, and that the compiler adds for parts of async functions:
+  /// `.17`, `.resume.0`, `TY0_`, `TQ1_`.
   static func stem(of mangled: String) -> String {
     var stem = mangled.utf8.prefix { $0 != UInt8(ascii: ".") }
     while let shorter = withoutAsyncSuffix(stem) { stem = shorter }

@@ -1,8 +1,8 @@
 /// The variables in scope at a code address that hold pointers, and the types to which they point.
 ///
 /// The description comes from a sandboxed child process that has parsed an untrusted file. Therefore, the parser stops
-/// at the first invalid line, and crashd never uses the numbers as addresses of its own memory. The header `cs_scope.h`
-/// defines the format.
+/// at the first invalid line, and crashd never uses the numbers in the description as addresses in its own memory. The
+/// header `cs_scope.h` defines the format of the description.
 public struct ScopeDescription: Sendable, Equatable {
   /// A variable or parameter that holds a pointer.
   public struct Variable: Sendable, Equatable {
@@ -14,9 +14,9 @@ public struct ScopeDescription: Sendable, Equatable {
     ///
     /// A negative offset is stored in two's complement.
     public var offset: UInt64
-    /// Whether the sum of the register's value and the offset is the address of the variable.
+    /// Whether the variable is in memory, at the address that is the sum of the register's value and the offset.
     ///
-    /// If the value is false, the sum is the value of the variable itself.
+    /// If the result is false, the sum is the value of the variable.
     public var isMemory: Bool
     /// The index in ``ScopeDescription/types`` of the type to which the variable points.
     ///

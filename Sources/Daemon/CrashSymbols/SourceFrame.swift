@@ -14,7 +14,7 @@ public struct SourceFrame: Sendable, Equatable {
   public var isInline: Bool
   /// Whether the debug information has no line for the code address itself.
   ///
-  /// In this case, file, line and column belong to the nearest code of the same function that has a line.
+  /// In this case, the file, line and column are those of the nearest code of the same function that has a line.
   public var isLineApproximate = false
   /// The position at which the function is declared; nil if it is unknown.
   public var declaration: Declaration?

@@ -7,7 +7,7 @@ enum SwiftNameKind {
   /// The words for functions that only forward to another function, in the form that `SimplifiedUIDemangleOptions`
   /// prints.
   ///
-  /// The comment behind an element names the kinds of demangler nodes for which these words are printed.
+  /// The comment after an element names the kinds of demangler nodes for which these words are printed.
   private static let thunks = [
     "partial apply for ",  // PartialApplyForwarder, PartialApplyObjCForwarder
     "thunk for ",  // ReabstractionThunk, …Helper, …HelperWithSelf, …HelperWithGlobalActor
@@ -27,7 +27,7 @@ enum SwiftNameKind {
 
   private static let specialized = Array("specialized ".utf8)
 
-  /// Whether a short name belongs to a thunk, which may be specialized.
+  /// Whether a short name belongs to a thunk, including a specialized thunk.
   static func isThunk(short name: String) -> Bool {
     let bytes = Array(name.utf8)
     let entity = bytes.starts(with: specialized) ? bytes.dropFirst(specialized.count) : bytes[...]

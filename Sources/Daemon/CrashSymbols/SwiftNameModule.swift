@@ -21,8 +21,8 @@ enum SwiftNameModule {
   /// Returns the number of bytes that the description of a specialization takes at the beginning of a name.
   ///
   /// The description ends with the last `> of `. The end cannot be found by counting brackets, because the brackets do
-  /// not match: `[Closure Propagated : f, Argument Types : [[Swift.Int]]>`. The string `> of ` does not occur after the
-  /// description of a specialization.
+  /// not match. For example: `[Closure Propagated : f, Argument Types : [[Swift.Int]]>`. The string `> of ` does not
+  /// occur after the description of a specialization.
   private static func specializationBytes(_ name: String) -> Int {
     guard name.contains("specialization <") else { return 0 }
     let bytes = Array(name.utf8)
@@ -35,7 +35,7 @@ enum SwiftNameModule {
   ///
   /// The entity follows the last " in ", " of " or " for " outside of parentheses.
   ///
-  /// After " in ", the rest of the name may be only a module. In this case, `isBare` is true.
+  /// After " in ", the rest of the name is possibly only a module. In this case, `isBare` is true.
   private static func lastEntity(of bytes: [UInt8]) -> (entity: ArraySlice<UInt8>, isBare: Bool) {
     var start = 0
     var isBare = false

@@ -6,8 +6,8 @@ extension SymbolCache {
   /// If a function has no line at the address, the result contains the nearest line of the same function. This line is
   /// marked as approximate.
   ///
-  /// Complexity: linear in the number of the function's address ranges near the address. For each of the four innermost
-  /// functions without a line, the method examines at most 128 ranges.
+  /// Complexity: linear in the number of address ranges that are examined. For each of the four innermost functions
+  /// without a line, the method examines at most 128 ranges.
   public func framesWithNearestLines(at linkAddress: UInt64) -> [SourceFrame] {
     var frames = frames(at: linkAddress)
     guard frames.last?.symbolAddress != nil, frames.contains(where: { $0.line == nil }) else { return frames }
@@ -29,7 +29,7 @@ extension SymbolCache {
   /// The maximum number of address ranges that are examined before the address, and also after the address.
   private static var reach: UInt32 { 64 }
 
-  /// Returns the place of a function in the nearest address range in which the function has a line.
+  /// Returns the source location of a function in the nearest address range in which the function has a line.
   private func nearest(to linkAddress: UInt64, of name: UInt32, depth: Int, entry: UInt32) -> SymbolCachePlace? {
     guard let here = rangeNumber(at: linkAddress) else { return nil }
     var best: (distance: UInt64, place: SymbolCachePlace)?

@@ -2,7 +2,7 @@
 ///
 /// The file of a cache is mapped, and is searched without being copied. Opening a cache reads the whole file once, in
 /// order to verify its checksum. A lookup takes about 200 instructions. A cache should stay open while processes use
-/// its image. All methods may be called from any thread.
+/// the image. All methods can be called from any thread.
 ///
 /// The file belongs to crashd, but its contents are untrusted, because they were derived from an untrusted image.
 /// Opening a damaged or malicious file fails, or look-ups in the file return nothing.
@@ -54,7 +54,7 @@ public struct SymbolCache: Sendable {
 
   /// Whether the cache was built only for some addresses of the image.
   ///
-  /// A complete cache of the same image may contain more functions.
+  /// A complete cache of the same image can contain more functions.
   public var isPartial: Bool { header.flags.contains(.partial) }
 
   /// Returns the functions at a link address, innermost first; empty if they are unknown.
@@ -70,9 +70,10 @@ public struct SymbolCache: Sendable {
     return isWhole ? frames : []
   }
 
-  /// Returns the frame for a place, with the strings that the place refers to.
+  /// Returns the frame for a place (a function with numbers instead of strings), with the strings that the place refers
+  /// to.
   ///
-  /// Returns nil if the cache is damaged at the place or its strings.
+  /// Returns nil if the cache is damaged at the place or at its strings.
   func frame(of place: SymbolCachePlace) -> SourceFrame? {
     guard let mangled = string(place.name), let path = string(place.file) else { return nil }
     var frame = SourceFrame(

@@ -50,7 +50,7 @@ enum SymbolCacheFormat {
   static let buildIDLimitBytes = 64
   /// The offset of the first byte that the checksum covers.
   ///
-  /// The checksum itself is stored before this offset.
+  /// The checksum itself is stored before this offset, so it does not cover itself.
   static let checksummedFrom = 16
   /// The maximum nesting depth of inlined calls that a reader follows.
   ///

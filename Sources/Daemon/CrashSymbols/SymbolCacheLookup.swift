@@ -74,7 +74,7 @@ struct SymbolCacheSections: Sendable {
 }
 
 // Finds the functions at an address, and returns places, which contain numbers instead of strings. The search must be
-// fast, because it runs for every frame of a crash, and a crash may have thousands of frames.
+// fast, because it runs for every frame of a crash, and a crash can have thousands of frames.
 extension SymbolCache {
   /// Calls `body` for each place at a link address, innermost first, until `body` returns false or there is no further
   /// place.
@@ -100,15 +100,15 @@ extension SymbolCache {
   func locationIndex(at linkAddress: UInt64) -> UInt32? {
     guard linkAddress >= sections.base, let offset = UInt32(exactly: linkAddress - sections.base) else { return nil }
     let page = (offset >> SymbolCacheFormat.pageBits) &- sections.firstPage
-    // An address below the first page is safe here. The preceding subtraction then wraps around to a page number that
+    // An address below the first page needs no check here. The preceding subtraction wraps around to a page number that
     // is too large, and the look-ups return nil.
     guard
       let low = sections.pages[page], let high = sections.pages[page &+ 1],
       let next = sections.starts.upperBound(
         of: UInt8(truncatingIfNeeded: offset & SymbolCacheFormat.pageMask), from: low, to: high)
     else { return nil }
-    // Use the range before `next`. If no range in the address's page starts at or before the address, this is the last
-    // range of the earlier pages, which contains the address.
+    // Use the range before `next`. If no range in the address's page starts at or before the address, that range is the
+    // last range of the earlier pages, and it contains the address.
     guard next > 0, let index = sections.ranges[next &- 1], index != SymbolCacheFormat.none else { return nil }
     return index
   }

@@ -2,7 +2,7 @@ import Glibc
 
 /// The tables of a symbol cache before they are written to a file.
 ///
-/// `SymbolCacheFormat` defines the words of each table row.
+/// `SymbolCacheFormat` defines the 32-bit words of each table row.
 public struct SymbolCacheContents: Sendable {
   /// The link address to which the starts of ranges and the entries of functions are relative.
   public var base: UInt64

@@ -51,7 +51,7 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
   private var missesOfHandles: Double?
   /// The distribution of the delays of the hits.
   public private(set) var delays = DelayDistribution()
-  /// The groups of the hits, which are call sites.
+  /// The groups of the hits; each group is a call site.
   public private(set) var coverage = GroupCoverage()
   /// The evidence about the access rate with which the budget is divided.
   public private(set) var evidence = ClassEvidence()
@@ -59,7 +59,7 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
   ///
   /// The class of a crash comes from a freed-object record, or from the memory to which a register points.
   public private(set) var attributedCrashes: Double = 0
-  /// The total number of days in which hits were counted.
+  /// The total time in which hits were counted, in days.
   public private(set) var observed_days: Double = 0
   /// The number of requests that the service served in these days, if the service reports requests.
   public private(set) var requests: Double = 0
@@ -76,7 +76,7 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
     self.slots = slots.amount
   }
 
-  /// The probabilities that objects of the class are still in quarantine after a delay, at the mean rate of
+  /// For a given delay, the probability that an object of the class is still in quarantine, at the mean rate of
   /// deallocations.
   public var retention: Retention {
     Retention(slots: slots, deallocationsPerSecond: deallocations.mean)
@@ -95,8 +95,9 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
 
   /// Adds a hit with its kind, its delay and its call site.
   ///
-  /// `retention` contains the probabilities that objects of the process were still in quarantine at the time of the
-  /// hit. A hit of kind `audit` has no delay, because the time of its access is unknown.
+  /// The parameter `retention` contains the probabilities that objects of the process were still in quarantine at the
+  /// time of the hit. A hit of kind `audit` has no delay, because the quarantine detects the access only at the
+  /// eviction, and the time of the access is unknown.
   public mutating func observeHit(kind: HitKind, delay_s: Double?, group: String, retention: Retention? = nil) {
     hits[kind, default: 0] += 1
     coverage.add(group: group)
@@ -115,8 +116,8 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
 
   /// Ends a period, such as an hour.
   ///
-  /// The length of the period, its requests and its counts are added to the rates, and to the evidence for the next
-  /// split of the budget.
+  /// The method adds the length of the period, its requests and its counts to the rates, and to the evidence for the
+  /// next split of the budget.
   public mutating func endPeriod(days: Double, requests: Double, hits: Double, attributedCrashes: Double) {
     observed_days += days.amount
     self.requests += requests.amount

@@ -46,7 +46,7 @@ public struct ClassSummary: Sendable, Hashable, Codable {
   public var groups: Int
   /// The estimated share of accesses from call sites that have no hit yet.
   public var unseenShare: Double
-  /// The number of hits since the first hit of the last new call site.
+  /// The number of hits since the last hit whose call site was new.
   public var runSinceNewGroup: Int
 
   /// Computes all values from the statistics.

@@ -101,7 +101,7 @@ struct Crashd: AsyncParsableCommand {
     let (config, isCheck, set, options) = (config, checkConfig, set, options)
     let read: @Sendable () throws(SettingsError) -> Settings = { () throws(SettingsError) in
       var reader = SettingsReader()
-      // Determine the settings file each time the settings are read, because the file may be created while crashd runs.
+      // Determine the settings file each time the settings are read, because the file can be created while crashd runs.
       // If an operator runs `crashd --check-config`, the environment variables that systemd sets are missing.
       // Therefore, the settings file of the systemd service is tried, too.
       let named = config ?? environment["CRASHD_CONFIG"]
@@ -146,7 +146,7 @@ struct Crashd: AsyncParsableCommand {
 
   /// Checks and prints the settings.
   ///
-  /// The access group is also checked, because a valid setting may name a group that does not exist on this machine.
+  /// The access group is also checked, because a valid setting can name a group that does not exist on this machine.
   private static func show(_ settings: Settings) throws(ExitCode) {
     do throws(AccessGroup.Problem) { try settings.accessGroup.check() } catch {
       complain("access.group: \(error)")

@@ -40,7 +40,7 @@ struct StandardErrorLog: LogHandler {
     }
   }
 
-  /// Returns the local time with its date and time zone, because the log may be read on another day and in another time
+  /// Returns the local time with its date and time zone, because the log can be read on another day and in another time
   /// zone.
   private static func time() -> String {
     var now = time_t()

@@ -61,8 +61,8 @@ int cs_confine(void) {
   return confine(3, CS_CONFINE_FILE_BYTES, CS_CONFINE_CPU_S, CS_CONFINE_MEMORY_BYTES, CS_FILTER_READ);
 }
 
-// Bounds for the measured CPU time of the start of this process. Shorter times cannot be measured exactly. The upper
-// bound is needed because a start under a sanitizer takes long.
+// Bounds for the measured CPU time of the start of this process. The lower bound is needed because shorter times cannot
+// be measured exactly. The upper bound is needed because a start under a sanitizer takes much longer.
 #define SHORTEST_START_NS UINT64_C(2000000)
 #define LONGEST_START_NS  UINT64_C(250000000)
 

@@ -1,6 +1,6 @@
 // The system calls that a confined process needs. An attacker who takes over crash-analyse through a hostile image can
-// only compute and write a wrong cache. An attacker who takes over crash-fetch through a hostile server can only send
-// wrong debug information to crashd, and connect to other servers.
+// only use CPU time and write a wrong cache. An attacker who takes over crash-fetch through a hostile server can only
+// send wrong debug information to crashd, and connect to other servers.
 #include "filter.h"
 #if defined(__aarch64__)
 #include "filter_aarch64.h"
@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/// These calls are allowed with any arguments.
+/// These system calls are allowed with any arguments.
 static const uint32_t allowed_calls[] = {
     SYS_read,
     SYS_pread64,
@@ -48,8 +48,8 @@ static const uint32_t allowed_calls[] = {
     SYS_set_robust_list,
 };
 
-/// A process with network access may also make these calls with any arguments. The filter checks the address family in
-/// socket(), the only call that creates sockets.
+/// A process with network access is also allowed to make these calls with any arguments. The filter checks the address
+/// family in socket(), the only call that creates sockets.
 static const uint32_t network_calls[] = {
     CS_OLD_NETWORK_CALLS SYS_connect,
     SYS_getsockopt,
@@ -67,8 +67,8 @@ static const uint32_t network_calls[] = {
 };
 
 /// These calls fail with EACCES instead of ending the process. libdw searches for other files with these calls, and
-/// works without these files. newfstatat() is in this list because it accepts any path, and a filter cannot read the
-/// path. fstat() of open files uses another system call, as fstat.c explains.
+/// works without these files. newfstatat() is in this list because newfstatat() accepts any path, and a filter cannot
+/// read the path. fstat() of open files uses another system call, as fstat.c explains.
 static const uint32_t path_calls[] = {CS_OLD_PATH_CALLS SYS_openat, SYS_readlinkat, SYS_faccessat, SYS_statx,
                                       SYS_newfstatat};
 
@@ -151,7 +151,7 @@ static void build(struct filter *filter, enum cs_filter_kind kind) {
   const struct condition conditions[] = {
       {.call = SYS_mmap, .argument = 2, .mask = PROT_EXEC},
       {.call = SYS_mprotect, .argument = 2, .mask = PROT_EXEC},
-      // abort() and raise() need this call. The condition limits the target to the process itself.
+      // abort() and raise() need this system call (tgkill). The condition limits the target to the process itself.
       {.call = SYS_tgkill, .argument = 0, .value = (uint32_t)getpid()},
   };
   add_conditions(filter, conditions, sizeof conditions / sizeof *conditions);

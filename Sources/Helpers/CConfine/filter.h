@@ -1,4 +1,4 @@
-// The system calls that a confined process may make.
+// The system calls that a confined process is allowed to make.
 #pragma once
 
 enum cs_filter_kind {

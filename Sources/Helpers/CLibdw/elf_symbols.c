@@ -13,8 +13,8 @@ static Elf_Scn *find_table(Elf *elf, GElf_Shdr *ret_section) {
   return NULL;
 }
 
-/// Ranks the names of one address by readability. Names with few leading underscores come first (libc's `raise` before
-/// `__GI_raise`). Exported names come next, and then short names.
+/// Ranks the names of one address by readability. Names with fewer leading underscores come first (libc's `raise`
+/// before `__GI_raise`). Next come exported names, and then shorter names.
 static uint32_t rank_of(const GElf_Sym *symbol, const char *name) {
   size_t underscores = strspn(name, "_");
   size_t length = strlen(name);

@@ -10,12 +10,12 @@ struct cs_elf_symbol {
   const char *name;
 };
 
-/// Reads the functions, sorted, into `symbols` (of cs_elf_symbol). .symtab has all functions. A stripped image has only
-/// .dynsym.
+/// Reads the functions, sorted, into `symbols` (an array of cs_elf_symbol). .symtab has all functions. A stripped image
+/// has only .dynsym.
 void cs_elf_symbols_read(struct cs_image *image, struct cs_buffer *symbols);
 
 /// Returns the symbol that contains `offset`, or NULL.
 const struct cs_elf_symbol *cs_elf_symbols_find(const struct cs_buffer *symbols, uint32_t offset);
 
-/// Stores the function of a symbol, and returns its index.
+/// Stores the function of a symbol in the image's tables, and returns its index.
 uint32_t cs_elf_symbol_function(struct cs_store *store, const struct cs_elf_symbol *symbol);

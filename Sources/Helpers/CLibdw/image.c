@@ -55,7 +55,8 @@ static bool find_base(struct cs_image *image, struct cs_image_problem *ret_probl
   return true;
 }
 
-/// Finds the code by sections instead of segments, because gold puts headers, read-only data and code into one segment.
+/// Determines the addresses of the code from sections instead of segments, because gold puts headers, read-only data
+/// and code into one segment.
 static bool find_text(struct cs_image *image, struct cs_image_problem *ret_problem) {
   image->text_start = UINT64_MAX;
   image->text_end = 0;
@@ -80,7 +81,7 @@ static bool find_text(struct cs_image *image, struct cs_image_problem *ret_probl
 }
 
 /// A section whose compressed size is at most a 32nd of its uncompressed size is treated as a decompression bomb.
-/// Honest debug information expands only to about four times its compressed size. Small sections are not checked,
+/// Genuine debug information expands only to about four times its compressed size. Small sections are not checked,
 /// because they cannot exhaust the memory.
 #define CS_EXPANSION_LIMIT      32
 #define CS_EXPANSION_FREE_BYTES (UINT64_C(1) << 16)

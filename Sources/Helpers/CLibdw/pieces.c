@@ -56,8 +56,8 @@ void cs_pieces_finish(struct cs_image *image, struct cs_buffer *pieces, const st
   size_t next_symbol = 0;
   for (size_t i = 0; i < pieces->count; i++) {
     struct cs_span span = items[i].span;
-    // Two units can describe the same code, because the linker folds equal functions. For this code, use the location
-    // from the first of these units.
+    // Two units can describe the same code, because the linker merges equal functions (identical code folding). For
+    // this code, use the location from the first of these units.
     if (span.start < output.end) span.start = output.end;
     if (span.start >= span.end) continue;
     append_symbols(&output, symbols, &next_symbol, span.start);

@@ -1,4 +1,4 @@
-// Converts decoded units and symbols to the sorted ranges of a cache.
+// Converts decoded units and symbols to the sorted address ranges of a symbol cache.
 #pragma once
 
 #include "elf_symbols.h"
@@ -10,7 +10,7 @@ struct cs_piece {
   uint32_t location;
 };
 
-/// Adds the pieces (of cs_piece) of one unit.
+/// Adds the pieces of one unit (an array of cs_piece).
 void cs_pieces_add_unit(const struct cs_unit *unit, const struct cs_buffer *symbols, struct cs_buffer *pieces);
 
 /// Sorts the pieces, fills the gaps between them with symbols, and stores the ranges in the image.

@@ -2,7 +2,7 @@
 #include "pieces.h"
 #include <stdlib.h>
 
-/// The location of code that the unit's debug information does not cover.
+/// Marks code that the unit's debug information does not cover.
 #define CS_OUTSIDE (CS_SYMBOLS_NONE - 1)
 
 static int compare(const void *left, const void *right) {
@@ -10,7 +10,7 @@ static int compare(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/// Collects every address at which the location may change, sorted and without duplicates.
+/// Collects every address at which the location can change, sorted and without duplicates.
 static void find_cuts(const struct cs_unit *unit, struct cs_buffer *cuts) {
   const struct cs_unit_row *rows = unit->rows.items;
   const struct cs_unit_paint *paints = unit->paints.items;
@@ -62,8 +62,8 @@ static void find_nodes(const struct cs_unit *unit, const struct cs_buffer *cuts,
     fill(cuts->items, nodes, cuts->count, paints[i].span, paints[i].node);
 }
 
-/// Returns the location of the code in `node` at `row`. A `row` of NULL means an unknown line. Returns CS_SYMBOLS_NONE
-/// if the location is unknown.
+/// Returns the location of the code that belongs to `node` and to the line table row `row`. If `row` is NULL, the line
+/// is unknown. Returns CS_SYMBOLS_NONE if the location is unknown.
 static uint32_t locate(const struct cs_unit *unit, const struct cs_buffer *symbols, uint32_t start, uint32_t node,
                        const struct cs_unit_row *row) {
   struct cs_store *store = &unit->image->store;

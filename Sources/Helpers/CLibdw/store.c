@@ -83,7 +83,7 @@ static struct cs_index_slot *index_find(struct cs_store *store, struct cs_index 
       return slot;
     }
     size_t offset = (size_t)(slot->item_plus_one - 1) * stride;
-    // Compare the lengths before the bytes. The item may be the last string of the table and shorter than `key`, so
+    // Compare the lengths before the bytes. The item can be the last string of the table and shorter than `key`, so
     // memcmp could read beyond the table.
     if (slot->hash == hash && count <= items->count * stride - offset &&
         memcmp((const char *)items->items + offset, key, count) == 0)
@@ -91,7 +91,7 @@ static struct cs_index_slot *index_find(struct cs_store *store, struct cs_index 
   }
 }
 
-/// Returns the index of an item equal to `key`. A new item is appended.
+/// Returns the index of an item equal to `key`. If there is no equal item, appends a new item.
 static uint32_t intern(struct cs_store *store, struct cs_index *index, struct cs_buffer *items, size_t stride,
                        const void *key, size_t bytes) {
   struct cs_index_slot *slot = index_find(store, index, items, stride, key, bytes);
@@ -141,7 +141,7 @@ uint32_t cs_store_function(struct cs_store *store, struct cs_symbols_function fu
   return intern(store, &store->function_index, &store->functions, sizeof function, &function, sizeof function);
 }
 
-/// Stores the empty string as the first string, and a function without a name as the first function, so that 0 means
+/// Store the empty string as the first string, and a function without a name as the first function, so that 0 means
 /// unknown for both.
 bool cs_store_begin(struct cs_store *store) {
   char *empty = cs_buffer_extend(store, &store->strings, 1, 1);

@@ -3,8 +3,8 @@
 
 #include "cs_libdw.h"
 
-/// The reason why a table stopped growing. A failure is never cleared. After a failure, the functions return harmless
-/// values, and callers check for the failure once per unit.
+/// The reason why a table stopped growing. The member is never cleared. After a failure, all functions of this header
+/// return harmless values, and callers check for the failure once per unit.
 enum cs_store_failure { CS_STORE_GOOD, CS_STORE_OUT_OF_MEMORY, CS_STORE_TOO_LARGE };
 
 /// A growing array.
@@ -53,7 +53,7 @@ struct cs_store {
   enum cs_store_failure failure;
 };
 
-/// A line in a function, and the location into which this function was inlined.
+/// A line in a function, and the location into which the function was inlined.
 struct cs_place {
   uint32_t function;
   uint32_t file;
@@ -70,8 +70,8 @@ void *cs_buffer_extend(struct cs_store *store, struct cs_buffer *buffer, size_t 
 void cs_buffer_free(struct cs_buffer *buffer);
 
 /// Removes the locations of previous units from the index. A unit hardly ever shares locations with an earlier unit,
-/// because the chain of each location ends in a function of its own unit. An index of one unit fits into the
-/// processor's cache, but an index of all units does not.
+/// because the outermost function of each chain of inlined calls belongs to one unit. An index of one unit fits into
+/// the processor's cache, but an index of all units does not.
 void cs_store_begin_unit(struct cs_store *store);
 
 /// Returns the offset of the string. The offset of NULL and "" is 0.
@@ -81,7 +81,7 @@ uint32_t cs_store_string(struct cs_store *store, const char *text);
 uint32_t cs_store_location(struct cs_store *store, struct cs_place place);
 uint32_t cs_store_function(struct cs_store *store, struct cs_symbols_function function);
 
-/// Returns the slot for the value of `key`. The member `used` is 0 if the slot is new. Returns NULL if memory is
+/// Returns the slot for the value of `key`. If the slot is new, its member `used` is 0. Returns NULL if memory is
 /// exhausted.
 struct cs_memo_slot *cs_memo_find(struct cs_store *store, struct cs_memo *memo, uint64_t key);
 void cs_memo_free(struct cs_memo *memo);

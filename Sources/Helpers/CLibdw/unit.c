@@ -2,7 +2,7 @@
 #include <dwarf.h>
 #include <stdio.h>
 
-/// Makes a path absolute. libdw returns paths of clang's units that are relative to DW_AT_comp_dir.
+/// Makes a path absolute. libdw returns relative paths (relative to DW_AT_comp_dir) for units of clang.
 static uint32_t absolute_path(struct cs_unit *unit, const char *path) {
   struct cs_store *store = &unit->image->store;
   // Remove a second slash, because libdw joins the directory "/" and "<compiler-generated>" with a slash.
@@ -43,7 +43,7 @@ static void read_spans(struct cs_unit *unit) {
   }
 }
 
-/// Reads the rows of the line table, which libdw has sorted by address.
+/// Reads the rows of the line table; libdw has sorted them by address.
 static bool read_rows(struct cs_unit *unit) {
   if (!dwarf_hasattr(&unit->die, DW_AT_stmt_list)) return true;
   Dwarf_Lines *lines;

@@ -1,4 +1,4 @@
-// Finds the function, and the chain of inlined calls, of each piece of a unit's code.
+// Finds the function, and the chain of inlined calls, for each piece of a unit's code.
 //
 // The whole tree is visited, even below DIEs without addresses, because swiftc places specializations below modules,
 // and closures below functions without code. libdw's own searches (dwarf_getscopes, dwfl_module_addrdie) miss a tenth
@@ -51,7 +51,7 @@ static Dwarf_Word number(Dwarf_Die *die, unsigned int name, Dwarf_Word otherwise
   return number_of(dwarf_attr(die, name, &attribute), otherwise);
 }
 
-/// Returns the string of a file by its number in the unit's table, or 0 if the table does not contain it.
+/// Returns the string for a file number of the unit's file table, or 0 if the table does not contain the number.
 static uint32_t file_string(struct cs_unit *unit, Dwarf_Word file) {
   // Before DWARF 5, the file number 0 means that the file is unknown.
   if (file >= unit->file_count || (file == 0 && unit->version < 5)) return 0;
@@ -167,7 +167,7 @@ static bool walk(struct cs_unit *unit, Dwarf_Die *parent, struct place place) {
       else
         good = false;
     }
-    // In a damaged file DW_AT_sibling may refer to an earlier DIE, which would make the loop endless.
+    // In a damaged file, DW_AT_sibling can refer to an earlier DIE, and the loop would then be endless.
     Dwarf_Off offset = dwarf_dieoffset(&die);
     status = dwarf_siblingof(&die, &die);
     if (status == 0 && dwarf_dieoffset(&die) <= offset) return false;

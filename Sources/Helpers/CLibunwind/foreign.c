@@ -9,12 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Limits libdw's reads of the stack, as READ_LIMIT in native.c does for libunwind's reads.
+// Limits the number of words that libdw reads from the stack, as READ_LIMIT in native.c does for libunwind's reads.
 enum { READ_LIMIT = 4 << 20 };
-// Limits the bytes of the copies of unwind tables for one thread. A request stores the tables of a file once, but many
-// images may refer to them. RLIMIT_CPU indirectly limits the tables that libdw itself builds.
+// Limits the total size of the copies of unwind tables for one thread. A request stores the tables of a file once, but
+// many images can refer to these tables. RLIMIT_CPU indirectly limits the tables that libdw itself builds.
 static const size_t COPY_LIMIT = (size_t)256 << 20;
-// The thread ID that libdwfl gets for the only thread of the snapshot. libdwfl requires a number other than 0.
+// The thread ID that this code passes to libdwfl for the only thread of the snapshot. libdwfl requires a number other
+// than 0.
 enum { THREAD = 1 };
 
 /// The state of unwinding one thread.
@@ -34,7 +35,7 @@ struct climb {
   enum cs_snapshot_stop stop;
 };
 
-/// Called by libdwfl: returns the unwind tables of an image, as an ELF file in memory.
+/// A callback of libdwfl: returns the unwind tables of an image, as an ELF file in memory.
 static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, char **file_name,
                     Elf **ret_elf) {
   (void)module;
@@ -82,11 +83,12 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *ret_word, vo
 static bool set_registers(Dwfl_Thread *thread, void *argument) {
   const struct climb *climb = argument;
   Dwarf_Word registers[CS_SNAPSHOT_REGISTER_LIMIT];
-  // Removes the signatures of return addresses (AArch64). A register may contain a return address that the function has
-  // signed but not stored yet.
+  // Removes the pointer authentication codes of return addresses (AArch64). A register can contain a return address
+  // that the function has signed but not yet stored on the stack.
   for (unsigned i = 0; i < climb->machine->pc; i++)
     registers[i] = cs_snapshot_code(climb->snapshot, climb->start->registers[i]);
-  // Subtract `behind`, because libdwfl interprets the first pc as the address of the instruction.
+  // Subtract `behind` (the distance from the start of the instruction to pc), because libdwfl interprets the first pc
+  // as the address of the instruction.
   dwfl_thread_state_register_pc(thread, climb->start->registers[climb->machine->pc] - climb->start->behind);
   return dwfl_thread_state_registers(thread, 0, climb->machine->pc, registers);
 }
@@ -172,8 +174,8 @@ enum cs_snapshot_stop cs_snapshot_unwind_foreign(const struct cs_snapshot *snaps
   if (climb.dwfl && report_images(climb.dwfl, snapshot, machine, files, &room) &&
       dwfl_attach_state(climb.dwfl, elf, THREAD, &thread_callbacks, &climb)) {
     const int result = dwfl_getthread_frames(climb.dwfl, THREAD, add_frame, &climb);
-    // libdwfl returns the same result at the outermost frame, and if a return address is missing in the copy of the
-    // stack.
+    // libdwfl returns the same result in two cases: at the outermost frame, and if a return address is missing in the
+    // copy of the stack.
     if (result == 0) climb.stop = climb.has_gap ? CS_SNAPSHOT_STOP_NO_CALLER : CS_SNAPSHOT_STOP_END;
   }
   if (climb.dwfl) dwfl_end(climb.dwfl);

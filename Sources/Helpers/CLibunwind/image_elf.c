@@ -55,7 +55,8 @@ Elf *cs_image_elf_open(struct cs_image_elf *file) {
                  .e_shentsize = sizeof(Elf64_Shdr),
                  .e_shnum = SECTION_COUNT,
                  .e_shstrndx = SECTION_NAMES},
-      // The segment begins at the image's address in the process, so no address differs between the file and memory.
+      // The segment begins at the image's address in the process, so the addresses in the file are the addresses in
+      // memory.
       .segment = {.p_type = PT_LOAD,
                   .p_flags = PF_R | PF_X,
                   .p_vaddr = image->start,

@@ -19,8 +19,8 @@ const struct cs_snapshot_image *cs_snapshot_image_at(const struct cs_snapshot *s
   return NULL;
 }
 
-/// Copies the bytes at `address` that the piece contains, and returns their number, at most 8. Addresses are untrusted.
-/// The unsigned subtraction wraps around for an address before the piece, which gives a large offset.
+/// Copies the bytes at `address` that the memory range contains, and returns their number, at most 8. Addresses are
+/// untrusted. The unsigned subtraction wraps around for an address before the range, which gives a large offset.
 static unsigned copy(const struct cs_snapshot_piece *piece, uint64_t address, uint8_t word[8]) {
   unsigned copied = 0;
   for (unsigned i = 0; i < 8; i++) {
@@ -42,7 +42,7 @@ bool cs_snapshot_read_stack(const struct cs_snapshot *snapshot, uint64_t address
 uint64_t cs_snapshot_code(const struct cs_snapshot *snapshot, uint64_t word) {
   const uint64_t plain = word & AARCH64_ADDRESS_MASK;
   if (snapshot->architecture != CS_SNAPSHOT_AARCH64 || plain == word) return word;
-  // The byte before the address is checked, because a return address may be the first byte after an image.
+  // Check the byte before the address, because a return address can be the first byte after an image.
   return cs_snapshot_image_at(snapshot, plain - 1) ? plain : word;
 }
 
@@ -52,7 +52,7 @@ bool cs_snapshot_read_word(const struct cs_snapshot *snapshot, uint64_t address,
     return true;
   }
   const struct cs_snapshot_image *image = cs_snapshot_image_at(snapshot, address);
-  // The word may begin before the image that contains its last bytes, because libunwind reads aligned words.
+  // The word can begin before the image that contains its last bytes, because libunwind reads aligned words.
   if (!image) image = cs_snapshot_image_at(snapshot, address + 7);
   if (!image) return false;
   uint8_t word[8] = {0};

@@ -15,6 +15,6 @@ bool cs_snapshot_read_word(const struct cs_snapshot *snapshot, uint64_t address,
 /// word.
 bool cs_snapshot_read_stack(const struct cs_snapshot *snapshot, uint64_t address, uint64_t *ret_word);
 
-/// Returns a word that may be a return address without its signature. On AArch64, a signature (pointer authentication)
-/// is in the bits above the 48 bits of an address. All other words stay as they are.
+/// Returns a word, which can be a return address, without its pointer authentication code. On AArch64, the pointer
+/// authentication code is in the bits above the 48 bits of an address. A word without such a code does not change.
 uint64_t cs_snapshot_code(const struct cs_snapshot *snapshot, uint64_t word);

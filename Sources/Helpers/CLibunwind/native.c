@@ -4,8 +4,8 @@
 #include <libunwind.h>
 #include <string.h>
 
-// PC is the DWARF number of the program counter. A function that calls no other may have no frame on AArch64, so the
-// stack pointer of its caller is the same. LEAF is the number of such callers.
+// PC is the DWARF number of the program counter. On AArch64, a function that calls no other function can have no frame,
+// so its stack pointer equals that of its caller. LEAF is the number of callers for which this is accepted.
 #if defined(__aarch64__)
 enum { PC = 32, LEAF = 1 };
 #else

@@ -14,7 +14,7 @@ public enum BuildCacheJob: Sendable {
     case usage = 64
     /// The image is unusable, and another attempt would fail in the same way.
     case badImage = 65
-    /// An operation on this machine failed, and another attempt may succeed.
+    /// An operation on this machine failed, and another attempt can succeed.
     case inputOutput = 74
   }
 
@@ -34,8 +34,8 @@ public enum BuildCacheJob: Sendable {
 
   /// Confines the process, then builds the cache of the whole image, or only the part that the addresses need.
   public static func run(buildID: String, addresses: [UInt64]? = nil) -> Status {
-    // Lower the priority for the cache of a whole image, because no crash report waits for this cache. The server that
-    // uses the image needs the processor.
+    // Lower the process priority for the cache of a whole image, because no crash report waits for this cache. The
+    // server that uses the image needs the processor more urgently.
     if addresses == nil { _ = nice(10) }
     let code = cs_confine_image(STDIN_FILENO)
     guard code == 0 else { return fail(.inputOutput, "cannot confine itself: \(reason(code))") }
@@ -58,7 +58,7 @@ public enum BuildCacheJob: Sendable {
     }
   }
 
-  /// Writes one line to stderr, and returns the given exit status.
+  /// Writes one line to stderr, and returns the exit status that the caller passes.
   public static func fail(_ status: Status, _ message: String) -> Status {
     let line = Array("crash-analyse: \(message)\n".utf8)
     // Ignore a failed write to stderr, because the exit status also reports the failure. Invariant: write reads as many

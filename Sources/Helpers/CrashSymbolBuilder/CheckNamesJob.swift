@@ -5,9 +5,9 @@ import Glibc
 /// Implements `crash-analyse check-names`: reads linkage names on stdin, and checks the length of each demangled name.
 ///
 /// A NUL byte ends each name. The job writes one byte per name to stdout. The byte is 1 if the demangled name is short
-/// enough. The names of a symbol cache are untrusted, and demangling a name of 250 bytes may allocate terabytes of
+/// enough. The names of a symbol cache are untrusted, and demangling a name of 250 bytes can allocate terabytes of
 /// memory. crashd therefore runs this sandboxed job before it demangles names itself. If demangling a name ends this
-/// process, the bytes for this name and all later names are missing.
+/// process, the output lacks the bytes for this name and all later names.
 public enum CheckNamesJob: Sendable {
   /// The maximum size of the input.
   ///
@@ -15,7 +15,7 @@ public enum CheckNamesJob: Sendable {
   public static let limitBytes = 8 << 20
   /// The limit of the CPU time.
   ///
-  /// The names of an honest report take a hundredth of this time.
+  /// The names of a genuine report take a hundredth of this time.
   private static let processorTime_s: UInt = 2
 
   /// Confines the process, then checks the names.
@@ -39,7 +39,8 @@ public enum CheckNamesJob: Sendable {
     // Ignore the bytes after the last NUL byte, which are not a complete name.
     for name in bytes[..<count].split(separator: 0, omittingEmptySubsequences: false).dropLast() {
       var verdict: UInt8 = Demangler.isReasonable(String(decoding: name, as: UTF8.self)) ? 1 : 0
-      // Write the verdict immediately, because the next name may end the process. Invariant: write reads one byte.
+      // Write the verdict immediately, because demangling the next name can end the process. Invariant: write reads one
+      // byte.
       guard unsafe write(STDOUT_FILENO, &verdict, 1) == 1 else {
         return BuildCacheJob.fail(.inputOutput, "cannot write: errno \(errno)")
       }

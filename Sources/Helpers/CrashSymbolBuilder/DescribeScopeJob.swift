@@ -11,14 +11,15 @@ import Glibc
 /// Also implements `crash-analyse describe-classes`, which writes the Swift classes whose names occur in the symbols of
 /// the function at the address.
 public enum DescribeScopeJob: Sendable {
-  /// The limit of the CPU time, which a forged image may reach.
+  /// The limit of the CPU time, which a forged image can reach.
   ///
   /// The image of a large server takes a tenth of this time.
   private static let processorTime_s: UInt = 2
 
   /// Confines the process, then describes the scope.
   ///
-  /// `buildID` is the required build id, in lower-case hexadecimal digits. An empty `buildID` accepts any image.
+  /// The parameter `buildID` is the required build id, in lower-case hexadecimal digits. An empty `buildID` accepts any
+  /// image.
   public static func run(buildID: String, pc: UInt64, isOfClasses: Bool = false) -> BuildCacheJob.Status {
     var limit = rlimit(rlim_cur: processorTime_s, rlim_max: processorTime_s)
     // Invariant: setrlimit reads the structure only during the call.
@@ -79,8 +80,8 @@ extension ScopeDescription.Structure {
   mutating func writeOutSwiftNames() {
     guard name.hasPrefix("$s") else { return }
     name = Self.readable(name)
-    // Remove properties with an offset inside the object's header of two words, because the runtime computes their real
-    // offsets.
+    // Remove properties whose offset is inside the object's header of two words, because the runtime computes their
+    // real offsets.
     fields.removeAll { $0.offset < 16 }
     fields.sort { $0.offset < $1.offset }
     for index in fields.indices {
@@ -94,8 +95,8 @@ extension ScopeDescription.Structure {
     Demangler.isReasonable(name) ? lastPart(of: Demangler.full(name)) : ""
   }
 
-  /// Returns the class name without module and optional mark: `Cart` for `shop.Cart?`, and for the private `shop.(Cart
-  /// in _0123…)`.
+  /// Returns the class name without the module and without the `?` of an optional: `Cart` for `shop.Cart?`, and for the
+  /// private `shop.(Cart in _0123…)`.
   private static func lastPart(of name: String) -> String {
     var last = name.split(separator: ".").last ?? ""
     if last.hasSuffix("?") { last = last.dropLast() }

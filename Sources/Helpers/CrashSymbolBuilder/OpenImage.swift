@@ -3,18 +3,19 @@ import CrashSymbols
 
 /// An ELF image of the requested build, which is open until `close()`.
 ///
-/// Safe: the pointer is private and not used after ``close()``.
+/// Safe: the pointer is private, and no code uses it after ``close()``.
 @safe
 struct OpenImage {
   let pointer: OpaquePointer
   /// The build id of the image.
   ///
-  /// Empty if the image has no build id.
+  /// The build id is empty if the image has none.
   let buildID: [UInt8]
 
   /// Opens the image behind a descriptor, which must stay open as long as the image.
   ///
-  /// `wanted` is the required build id, in lower-case hexadecimal digits. An empty `wanted` accepts any image.
+  /// The parameter `wanted` is the required build id, in lower-case hexadecimal digits. An empty `wanted` accepts any
+  /// image.
   init(_ descriptor: Int32, buildID wanted: String) throws(SymbolCacheBuilder.Failure) {
     var problem = cs_image_problem()
     // Invariant: `problem` outlives the call.

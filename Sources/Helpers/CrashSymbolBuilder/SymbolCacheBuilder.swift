@@ -16,9 +16,10 @@ public enum SymbolCacheBuilder: Sendable {
   /// Reads the image open as `image`, and writes its cache into the file open as `output`.
   ///
   /// Building the cache takes about a second for a server of 150 MB. The C code reads the debug information only once.
-  /// `buildID` is the required build id, in lower-case hexadecimal digits. An empty `buildID` accepts any image, even
-  /// one without a build id. `addresses` are the link addresses that the cache must contain. If `addresses` is nil, the
-  /// cache covers the whole image. Building a partial cache takes a fifth of the time for the whole image.
+  /// The parameter `buildID` is the required build id, in lower-case hexadecimal digits. An empty `buildID` accepts any
+  /// image, even one without a build id. The parameter `addresses` contains the link addresses that the cache must
+  /// contain. If it is nil, the cache covers the whole image. Building a partial cache takes a fifth of the time for
+  /// the whole image.
   public static func build(
     image: Int32, buildID: String, addresses: [UInt64]? = nil, output: Int32
   ) throws(Failure) {
@@ -56,7 +57,7 @@ public enum SymbolCacheBuilder: Sendable {
     }
   }
 
-  /// Copies the tables from C's memory.
+  /// Copies the tables from the memory of the C code.
   private static func contents(of symbols: cs_symbols, buildID: [UInt8]) -> SymbolCacheContents {
     // Invariant: each pointer is NULL with a count of 0, or points to `count` items that consist of 32-bit words.
     unsafe SymbolCacheContents(
@@ -70,10 +71,10 @@ public enum SymbolCacheBuilder: Sendable {
 
   /// Returns the functions in the tables of the cache.
   ///
-  /// The name of a function is removed if it cannot be demangled.
+  /// If the name of a function cannot be demangled, the function gets no name.
   ///
-  /// crashd demangles only names in a cache. Demangling each name in this process first ensures that a name which makes
-  /// the demangler crash or hang does not reach crashd.
+  /// crashd demangles only names from a symbol cache. This process demangles each name first. This ensures that a name
+  /// which makes the demangler crash or hang does not reach crashd.
   private static func functions(of symbols: cs_symbols) -> [UInt32] {
     var functions = unsafe words(symbols.functions, count: symbols.function_count)
     for index in stride(from: 0, to: functions.count, by: 4) where functions[index] != 0 {

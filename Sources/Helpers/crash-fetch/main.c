@@ -1,5 +1,5 @@
-// A child process of crashd. The process downloads the debug information of a build from debuginfod servers, and writes
-// it to stdout. The program is written in C, because a confined process with network access should contain little code.
+// A child process of crashd. Downloads the debug information of a build from debuginfod servers, and writes it to
+// stdout. The program is written in C, because a confined process with network access should contain little code.
 #include "cs_confine.h"
 #include "cs_fetch.h"
 #include <errno.h>
@@ -14,7 +14,7 @@ enum status {
   STATUS_GOOD = 0,
   STATUS_USAGE = 64,
   STATUS_NOT_THERE = 66, // every server replied that it has no debug information for this build
-  STATUS_FAILED = 69,    // no server sent the debug information, and at least one server may have it
+  STATUS_FAILED = 69,    // no server sent the debug information, and at least one server possibly has it
   STATUS_CONFINEMENT = 71,
 };
 
@@ -97,7 +97,7 @@ int main(int count, char **arguments) {
     if (result != CS_FETCH_FAILED) continue;
     int length = snprintf(problems + used, sizeof problems - used, "%s%s: %s", used > 0 ? "; " : "", question.urls[at],
                           problem.text);
-    // Truncate messages that do not fit.
+    // Messages that do not fit are truncated.
     used = length < 0 || used + (size_t)length >= sizeof problems ? sizeof problems - 1 : used + (size_t)length;
   }
   // Discards a partial transfer.

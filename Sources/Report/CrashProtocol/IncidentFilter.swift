@@ -4,7 +4,7 @@ public import CrashReport
 ///
 /// A property that is nil does not restrict the selection.
 public struct IncidentFilter: Codable, Sendable, Hashable {
-  /// The first digits of the incident's id, or of the part after the dash of the id.
+  /// The first digits of the incident's id, or of the part of the id after the dash.
   public var id: String?
   /// The part of the in-process library that recorded the incident.
   public var source: IncidentReport.Source?

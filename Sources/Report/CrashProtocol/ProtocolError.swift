@@ -10,7 +10,7 @@ public enum ProtocolError: Error, Equatable, Sendable {
   case noSuchGroup(key: String)
   /// The raw record cannot be analyzed again, for the given reason.
   case notReanalysable(reason: String)
-  /// The text is not a whole record line, for the given reason.
+  /// The text is not a complete record line, for the given reason.
   case invalidRecord(reason: String)
   /// No subscriber has this name.
   case noSuchSubscriber(String)
@@ -18,7 +18,8 @@ public enum ProtocolError: Error, Equatable, Sendable {
   case subscriberInUse(String)
   /// The user already has the maximum number of named subscribers.
   case tooManySubscribers(limit: Int)
-  /// No build, or more than one, has this id or release. Empty if a program has no other build to compare with.
+  /// No build, or more than one build, has this id or release. The value is empty if a program has no other build to
+  /// compare with.
   case noSuchBuild(String)
   /// crashd has no program with this name.
   case noSuchService(name: String)
@@ -30,7 +31,7 @@ public enum ProtocolError: Error, Equatable, Sendable {
   case tooManyClasses(limit: Int)
   /// crashd's store never issued this cursor.
   case invalidCursor(String)
-  /// Events after the cursor were removed before the subscriber read them. If `exact` is false, the count `lost` may
+  /// Events after the cursor were removed before the subscriber read them. If `exact` is false, the count `lost` can
   /// include a few events before the cursor.
   case cursorExpired(lost: Int, exact: Bool)
   /// crashd is running, but cannot read or write its store at the moment.

@@ -64,12 +64,12 @@ extension ReportFilter {
       /// The field of the report's request with the same name must equal the string in the filter.
       case request
 
-      /// Whether the store looks the string up in another table than `reports`.
+      /// Whether the store looks the string up in a table other than `reports`.
       package var isLookup: Bool { self == .tag || self == .request }
     }
 
     package var name: String
-    /// The name of the setting and of crashctl's option, if it differs.
+    /// The name of the setting and of crashctl's option, if it differs from the name of the field.
     package var option: String?
     package var path: any WritableKeyPath<ReportFilter, String?> & Sendable
     package var match: Match
@@ -119,7 +119,7 @@ extension ReportFilter {
     return groups.map(\.count) == [8, 4, 4, 4, 12] && groups.joined().allSatisfy("0123456789abcdef".utf8.contains)
   }
 
-  /// The filter's value for the field with this name.
+  /// The value that the filter has for the field with this name.
   package subscript(text name: String) -> String? {
     get { Self.texts.first { $0.name == name }.flatMap { self[keyPath: $0.path] } }
     set { if let field = Self.texts.first(where: { $0.name == name }) { self[keyPath: field.path] = newValue } }
@@ -165,7 +165,7 @@ extension ReportFilter {
     (tags ?? []).count <= Self.tagLimit && (tags ?? []).allSatisfy { Self.tag($0) != nil }
   }
 
-  /// The tags and the fields of the request that the report must have, without duplicates.
+  /// The tags and the fields of the request that the report must have, according to the filter, without duplicates.
   ///
   /// A tag without a key matches no report.
   package var wantedTags: [Tag] {

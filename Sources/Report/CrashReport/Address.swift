@@ -1,6 +1,6 @@
 /// An address in the crashed process.
 ///
-/// In JSON an address is a string such as `"0x7f12…"`, because many JSON parsers round numbers above 2⁵³.
+/// In JSON, an address is a string such as `"0x7f12…"`, because many JSON parsers round numbers above 2⁵³.
 public struct Address: RawRepresentable, Hashable, Comparable, Sendable, Codable, CustomStringConvertible,
   ExpressibleByIntegerLiteral
 {

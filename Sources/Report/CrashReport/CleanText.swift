@@ -55,7 +55,7 @@ public enum CleanText: Sendable {
   /// Most strings are plain, so this fast check avoids the slower cleaning.
   private static func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { (0x20...0x7e).contains($0) } }
 
-  /// Returns whether a terminal would interpret the character or would display it as something else.
+  /// Returns whether a terminal would interpret the character or would display a different text because of it.
   public static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0x09, 0x0a: false

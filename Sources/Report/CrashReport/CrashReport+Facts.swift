@@ -7,13 +7,13 @@ extension CrashReport {
 
   /// The origin in the header of a report, such as `on web-3 · pod shop-7c5 · release shop@2.4.1`.
   ///
-  /// Empty if host, pod, release, environment and user are unknown.
+  /// The value is empty if host, pod, release, environment and user are unknown.
   var originText: String {
     [machine?.host.map { "on \($0)" }, container?.pod.map { "pod \($0)" }, releaseText].compactMap { $0 }
       .filter { !$0.isEmpty }.joined(separator: " · ")
   }
 
-  /// The architecture of the process, if it is not x86-64, which is the architecture of most reports.
+  /// The architecture of the process, unless it is x86-64, which is the architecture of most reports.
   var architectureText: String {
     process.architecture.map { $0 == Architecture.x86_64.rawValue ? "" : CleanText.line($0) } ?? ""
   }
@@ -71,7 +71,7 @@ extension CrashReport {
     return "\(open) open" + (resources.descriptorLimit.map { ", the limit is \($0)" } ?? "")
   }
 
-  /// Returns how long before the crash the resources were read.
+  /// Returns the text that states how long before the crash the resources were read.
   ///
   /// The result is empty if the resources were read during the crash.
   private func readingAge(of resources: Resources) -> String {

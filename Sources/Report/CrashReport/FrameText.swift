@@ -4,7 +4,7 @@
 enum FrameText {
   /// Returns the source file of a frame.
   ///
-  /// Returns nil for compiler-generated code, because its "file" does not exist.
+  /// Returns nil for compiler-generated code, because the file in its debug information does not exist.
   static func sourceFile(of frame: CrashReport.Frame) -> String? {
     guard let file = frame.file, !file.hasSuffix("<compiler-generated>") else { return nil }
     return CleanText.line(file)
@@ -34,7 +34,7 @@ enum FrameText {
   static func notes(on frame: CrashReport.Frame) -> String {
     var notes = frame.isInline ? " [inlined]" : ""
     if frame.isLineApproximate == true { notes += " [nearest line]" }
-    // Add a note only to a frame whose address is uncertain.
+    // Add a note only to a frame that was not found reliably.
     switch frame.trust {
     case .scan: notes += " [uncertain: found by scanning the stack]"
     case .framePointer: notes += " [by frame pointer]"

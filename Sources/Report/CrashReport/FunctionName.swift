@@ -9,11 +9,11 @@ public enum FunctionName: Sendable {
 
   /// Returns the name itself, or a shorter form with `…` in place of the omitted parts.
   ///
-  /// First the closures between the innermost closure and the function are omitted, then the labels, and finally the
-  /// middle of the name.
+  /// The function omits, in this order, the closures between the innermost closure and the function, the labels, and
+  /// the middle of the name.
   public static func short(_ name: String) -> String {
-    // The fast comparison of bytes comes first. A string has at least as many bytes as characters, so a name within the
-    // limit in bytes is also short enough in characters.
+    // Compare the number of bytes first, because this is fast. A string has at least as many bytes as characters, so a
+    // name within the limit in bytes is also short enough in characters.
     if name.utf8.count <= limit || name.count <= limit { return name }
     var short = name
     for shorten in [withoutMiddleClosures, withoutLabels] where short.count > limit { short = shorten(short) }

@@ -1,4 +1,4 @@
-// Formats lower-case hexadecimal digits without `0x`, for ids, keys and registers.
+// Formats numbers and bytes as lower-case hexadecimal digits without `0x`, for ids, keys and registers.
 
 extension FixedWidthInteger {
   /// Returns the hexadecimal digits of the number, with leading zeros.

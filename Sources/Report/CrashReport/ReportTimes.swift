@@ -1,6 +1,6 @@
 /// Formats the times of a report.
 ///
-/// In the report itself, the times are RFC 3339 in UTC.
+/// The report itself contains its times as RFC 3339 in UTC.
 public struct ReportTimes: Sendable {
   /// A function that formats a time with its date.
   public var moment: @Sendable (_ time: String) -> String
@@ -18,7 +18,7 @@ public struct ReportTimes: Sendable {
     self.ofDay = ofDay
   }
 
-  /// Shows the times unchanged, as reports contain them.
+  /// A format that shows the times unchanged, as reports contain them.
   public static let utc = ReportTimes(
     moment: { $0 },
     ofDay: { time, crash in

@@ -5,7 +5,7 @@ public struct SourceExcerpt: Sendable, Equatable {
 
   /// The number of the first line of the excerpt, starting with 1.
   public var first: Int
-  /// The lines of the excerpt, without line ends.
+  /// The lines of the excerpt, without line breaks.
   public var lines: [String]
   /// The line number of the frame.
   public var line: Int

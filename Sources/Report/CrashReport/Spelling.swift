@@ -1,6 +1,6 @@
 /// Suggests the correct name for a mistyped name.
 public enum Spelling: Sendable {
-  /// Returns the name with the smallest edit distance; nil if no name is similar.
+  /// Returns the known name with the smallest edit distance; nil if no name is similar.
   public static func nearest(to name: String, among names: some Sequence<String>) -> String? {
     let found = names.map { ($0, distance(name, $0)) }.min { ($0.1, $0.0) < ($1.1, $1.0) }
     guard let found, found.1 <= max(2, name.count / 3) else { return nil }

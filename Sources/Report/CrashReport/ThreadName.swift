@@ -13,8 +13,8 @@ enum ThreadName {
     for quality in qualities {
       for kind in ["", ".overcommit", ".cooperative"] {
         let label = String("com.apple.root.\(quality)-qos\(kind)".suffix(bytes))
-        // Omit the quality of service if two labels have the same last 15 bytes, because the name does not show which
-        // of them it comes from.
+        // Omit the quality of service if two labels have the same last 15 bytes, because the thread name then does not
+        // show from which label it comes.
         names[label] = names[label] == nil ? "Dispatch worker, \(quality) QoS" : "Dispatch worker"
       }
     }

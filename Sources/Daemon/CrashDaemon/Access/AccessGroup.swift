@@ -74,11 +74,12 @@ public enum AccessGroup: Sendable, Equatable {
 
   /// Resolves the setting to a group ID.
   ///
-  /// crashd resolves the group only once, at its start, because the look-up may wait for a name service.
+  /// crashd resolves the group only once, at its start, because the look-up can block while it waits for a name
+  /// service.
   /// - Parameters:
   ///   - group: The group that crashd runs as.
   ///   - names: The database in which the group names are looked up.
-  /// - Returns: The group; nil if no group is granted access.
+  /// - Returns: The group ID; nil if no group is granted access.
   /// - Throws: `Problem`.
   func resolve(
     runningAs group: UInt32 = getegid(), names: GroupNames = .system
@@ -95,8 +96,8 @@ public enum AccessGroup: Sendable, Equatable {
       }
       return AccessRule.Group(number: number, name: name)
     case .own:
-      // The group that was created for crashd has a system group ID. A group with another ID needs no look-up in the
-      // group database.
+      // The group that was created for crashd has a system group ID. If the group has another ID, skip the look-up in
+      // the group database.
       guard Self.systemNumbers.contains(group) else { return nil }
       do throws(SystemError) {
         guard try names.has(group, Self.ownName) else { return nil }
@@ -111,7 +112,7 @@ public enum AccessGroup: Sendable, Equatable {
   /// group.
   private static func isGroupOfFew(_ number: UInt32) -> Bool {
     if number == 0 || noNumbers.contains(number) { return false }
-    // Read the ID for unknown groups from the kernel, because an administrator may have configured another ID than
+    // Read the ID for unknown groups from the kernel, because an administrator could have configured another ID than
     // 65,534.
     let unknown = SmallFile.text(at: "/proc/sys/kernel/overflowgid").flatMap { UInt32($0.filter { $0 != "\n" }) }
     return number != unknown

@@ -27,7 +27,7 @@ struct AccessRule: Sendable {
   /// This method calls `isIn` only if the answer depends on the group, and `origin` only if the user or the group gives
   /// access to all crashes. Root of a container can choose any uid and gid. Therefore, a peer in another pid namespace
   /// never gets this access. crashd's own user keeps this access in another user namespace, because crash-forward runs
-  /// in one.
+  /// in its own user namespace.
   func visibility(of peer: Peer, origin: () -> ClientOrigin, isIn: (UInt32) -> Bool) -> Visibility {
     guard peer.uid == 0 || peer.uid == user || group.map({ isIn($0.number) }) == true else { return .user(peer.uid) }
     if root == .all { return .all }
@@ -61,7 +61,7 @@ struct AccessRule: Sendable {
 
 /// A client of crashd, with its user and with the crashes that it can see and change.
 ///
-/// The limits of the client's user apply for any visibility.
+/// The limits of the client's user apply whether or not the client can see the crashes of other users.
 struct Client: Sendable {
   let peer: Peer
   let visibility: Visibility

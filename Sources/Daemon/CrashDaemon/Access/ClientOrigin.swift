@@ -13,9 +13,9 @@ enum ClientOrigin: Sendable, Equatable {
   /// Compares the namespaces of a peer with crashd's own.
   ///
   /// With SO_PEERPIDFD (Linux 6.5), the pidfd always refers to the process that connected. Older kernels only provide
-  /// the pid of this process, so another process may have taken over the pid of a client that has already ended. The
-  /// result stays true: a process never changes its own pid namespace, and cannot return to the parent of its user
-  /// namespace.
+  /// the pid of this process, and if the client has already ended, the kernel could have assigned its pid to another
+  /// process. The result is correct for the client anyway: a process never changes its own pid namespace, and cannot
+  /// return to the parent of its user namespace.
   static func of(_ socket: Int32, _ peer: Peer) -> ClientOrigin {
     guard peer.pid != 0, let pidfd = try? UnixSocket.process(of: socket, pid: peer.pid),
       let text = SmallFile.text(at: "/proc/self/fdinfo/\(pidfd.number)"),
@@ -30,8 +30,8 @@ enum ClientOrigin: Sendable, Equatable {
 
   /// Returns the pids in the line `NSpid:` of a pidfd's file in `/proc/self/fdinfo`.
   ///
-  /// The first pid of the process is its pid in the pid namespace of `/proc`. The next pids are those in the namespaces
-  /// below. The kernel shows this line for any process, unlike the links in `/proc/PID/ns`.
+  /// The first pid of the process is its pid in the pid namespace of `/proc`. The next pids are its pids in the nested
+  /// pid namespaces. The kernel shows this line for any process, unlike the links in `/proc/PID/ns`.
   static func pids(inInformation text: String) -> [Int32] {
     let line = text.utf8.split(separator: UInt8(ascii: "\n")).first { $0.starts(with: "NSpid:".utf8) }
     let fields = (line ?? Substring("").utf8).split { $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: " ") }.dropFirst()
@@ -40,8 +40,8 @@ enum ClientOrigin: Sendable, Equatable {
 
   /// Whether the process has the same user namespace as crashd, or one with the same mapping of users.
   ///
-  /// The link `/proc/PID/ns/user` is readable only for a process that crashd may trace. For any other process, crashd
-  /// compares the mappings. Only root can create a user namespace with the mapping of its parent.
+  /// The link `/proc/PID/ns/user` is readable only for a process that crashd is allowed to trace (ptrace). For any
+  /// other process, crashd compares the mappings. Only root can create a user namespace with the mapping of its parent.
   private static func isInOwnUserNamespace(_ pid: Int32) -> Bool {
     if let name = SmallFile.link(at: "/proc/\(pid)/ns/user") { return name == SmallFile.link(at: "/proc/self/ns/user") }
     guard let map = SmallFile.text(at: "/proc/\(pid)/uid_map") else { return false }

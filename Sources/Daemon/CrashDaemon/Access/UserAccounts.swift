@@ -3,9 +3,9 @@ import Synchronization
 
 /// Decides which user IDs share one set of limits.
 ///
-/// A user with a range in `/etc/subuid` starts processes under 65,536 uids (`unshare --map-auto`, rootless containers).
-/// All of these uids share the limits of the user who owns the range. The visibility of crashes depends only on the
-/// uid, and not on the ranges.
+/// A user with a range in `/etc/subuid` can start processes under the 65,536 uids of the range (`unshare --map-auto`,
+/// rootless containers). All of these uids share the limits of the user who owns the range. The visibility of crashes
+/// depends only on the uid, and not on the ranges.
 final class UserAccounts: Sendable {
   private struct SubordinateRange {
     var first: UInt32
@@ -17,7 +17,7 @@ final class UserAccounts: Sendable {
     /// The ranges, sorted by their first uids.
     var ranges: [SubordinateRange] = []
     var read_ns: UInt64?
-    /// The accounts that were determined earlier, by uid.
+    /// The account of each uid that was looked up earlier.
     ///
     /// The account of a uid must not change while crashd runs, because a permit must be returned to the account that
     /// took the permit.
@@ -75,8 +75,8 @@ final class UserAccounts: Sendable {
         return nil
       }
       // Ranges that root owns are not assigned to root's account, because root's containers have limits of their own.
-      // If only a name service can resolve the owner's name, the file `/etc/passwd` contains no uid for it. For an
-      // owner without a uid, the account is the first uid of the owner's first range.
+      // If only a name service can resolve the owner's name, the file `/etc/passwd` does not contain the owner's uid.
+      // For an owner without a uid, the account is the first uid of the owner's first range.
       let owner = (UInt32(fields[0]) ?? names[fields[0]]).flatMap { isTrusted($0) ? nil : $0 }
       let account = owner ?? firsts[fields[0], default: first]
       firsts[fields[0]] = account

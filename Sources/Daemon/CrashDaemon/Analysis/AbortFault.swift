@@ -1,15 +1,15 @@
 import CrashRing
 import Glibc
 
-/// The fault by which `abort()` ends a process that SIGABRT did not end.
+/// The fault that `abort()` causes on purpose if SIGABRT did not end the process.
 ///
-/// In the first process of a pid namespace, the kernel drops a signal that the process sends to itself if the signal has
-/// the default action. `abort()` then executes an instruction that faults, which ends the process. The ring has two
-/// records of such a crash, and the first one describes it.
+/// In the first process of a pid namespace, the kernel drops a signal that the process sends to itself if the signal
+/// has the default action. `abort()` then executes an instruction that faults, which ends the process. The ring has two
+/// records of such a crash, and only the first record describes the cause.
 extension RingContents {
-  /// The contents without the faults of `abort()`.
+  /// The ring contents without the records of the faults that `abort()` causes.
   ///
-  /// The record of SIGABRT becomes the crash that the process did not survive.
+  /// The record of SIGABRT then counts as the crash that ended the process.
   var withoutAbortFaults: RingContents {
     var contents = self
     for fault in records {
@@ -25,10 +25,10 @@ extension CrashRecord {
   /// The maximum number of innermost frames in the record of SIGABRT: `abort()` and the functions that it calls to send
   /// the signal.
   private static let senderDepth = 6
-  /// The number of callers of `abort()` that are compared.
+  /// The number of callers of `abort()` that are compared between the two records.
   private static let callerCount = 8
 
-  /// Whether the same call of `abort()` sent SIGABRT and caused this fault.
+  /// Whether the call of `abort()` that sent SIGABRT also caused this fault.
   fileprivate func isFault(after abort: CrashRecord) -> Bool {
     guard code > 0, abort.signal == SIGABRT, abort.tid == tid, abort.sequence < sequence,
       CrashFacts.senderCodes.contains(abort.code)

@@ -24,18 +24,18 @@ struct CrashFacts: Sendable {
   var heap: HeapFacts
   /// The field that the program accessed through a pointer that was probably null.
   var field: CrashReport.AccessedField?
-  /// The classes that the process protected, in the order of their numbers.
+  /// The classes that the process protected, in the order of their numbers in the ring.
   var protectedClasses: [ProtectedClass] = []
   /// The records of freed objects that had left the quarantine and whose address is in a register.
   var freedRecords: [FreedRecord] = []
   /// The records of freed objects that are still in quarantine and whose address is in a register.
   var held: [FreedRecord] = []
-  /// The classes that the object at `objectInQuestion` may have, according to the variables in scope or the code of
+  /// The classes that the object at `objectInQuestion` can have, according to the variables in scope or the code of
   /// functions.
   var expectedClasses: [ExpectedClass] = []
   /// The bytes of code before pc in the image; empty if crashd did not read them.
   var codeBefore: [UInt8] = []
-  /// The guard page's incident that led to this crash; nil if no access to a guard page caused the crash.
+  /// The incident at a guard page that led to this crash; nil if no access to a guard page caused the crash.
   var page: PageEvidence?
   /// The runtime error message that belongs to this crash; empty if no recorded message belongs to this crash.
   let message: String
@@ -115,7 +115,7 @@ struct CrashFacts: Sendable {
     }
   }
 
-  /// Whether the processor may have raised the signal because only the kernel may use the instruction.
+  /// Whether the processor could have raised the signal because the instruction is privileged.
   var isInstructionRefused: Bool {
     switch record.architecture {
     case .x86_64: isGeneralProtection
@@ -123,18 +123,18 @@ struct CrashFacts: Sendable {
     }
   }
 
-  /// Whether si_addr is the address of the access that a general protection fault refused.
+  /// Whether si_addr contains the address whose access caused a general protection fault.
   private var isAddressReported: Bool { record.architecture == .aarch64 && record.address != 0 }
   /// Whether software sent the signal (kill, raise, abort or a timer), and not the processor.
   var isSent: Bool { record.code <= 0 }
-  /// Whether the field `senderPid` contains the pid of a sender; for other negative values of si_code, the field has
+  /// Whether si_pid `senderPid` contains the pid of a sender; for other negative values of si_code, the field has
   /// another meaning.
   var hasSender: Bool { Self.senderCodes.contains(record.code) }
   var isSentByOther: Bool { hasSender && record.senderPid != pid }
   /// Whether the sender is outside the process's pid namespace; in this case, the kernel reports pid 0.
   var isSentFromOutside: Bool { isSentByOther && record.senderPid == 0 }
 
-  // The values of si_code that have a sender: SI_USER, SI_QUEUE and SI_TKILL.
+  // The values of si_code for which siginfo contains a sender: SI_USER, SI_QUEUE and SI_TKILL.
   static let senderCodes: Set<Int32> = [0, -1, -6]
   // Whether a POSIX timer sent the signal (SI_TIMER). For this si_code, si_pid contains the ID of the timer.
   var isTimer: Bool { record.code == -2 }
@@ -146,8 +146,8 @@ struct CrashFacts: Sendable {
 
   /// Whether the processor faulted when it wrote to the faulting address.
   ///
-  /// On x86-64, a bit of the page fault's error code shows a write. On AArch64, a bit of the syndrome shows it; without
-  /// a syndrome, the instruction shows it.
+  /// On x86-64, bit 1 of the page fault's error code is set for a write. On AArch64, the WnR bit of the syndrome is set
+  /// for a write; if the record has no syndrome, the instruction shows whether it stores.
   var isWrite: Bool {
     switch record.architecture {
     case .x86_64: record.errorCode & 2 != 0
@@ -157,7 +157,7 @@ struct CrashFacts: Sendable {
   /// Whether the processor faulted when it fetched an instruction from the faulting address.
   ///
   /// Old processors do not set bit 4 of the error code. Therefore, the result is also true if the faulting address
-  /// equals pc. A write is excluded, because code can write to its own address.
+  /// equals pc and the access was not a write. Code can write to its own address.
   var isFetch: Bool {
     let isMarked =
       switch record.architecture {
@@ -176,7 +176,7 @@ struct CrashFacts: Sendable {
   var stackPointer: UInt64 { record.register(architecture.stackPointer) }
   var address: String { Address(record.address).description }
 
-  /// Whether the faulting address is near the stack pointer, where the stack would have grown next.
+  /// Whether the faulting address is near the stack pointer, in the direction in which the stack grows.
   var isNearStackPointer: Bool {
     let below = stackPointer &- record.address
     let above = record.address &- stackPointer
@@ -199,7 +199,7 @@ struct CrashFacts: Sendable {
 
   func begins(with instruction: [UInt8]) -> Bool { record.instruction.starts(with: instruction) }
 
-  /// Whether a non-canonical address may explain a general protection fault; false if all addresses of the operand are
+  /// Whether a non-canonical address can explain a general protection fault; false if all addresses of the operand are
   /// canonical.
   var mayBeNonCanonical: Bool {
     if architecture == .aarch64 { return true }
@@ -211,7 +211,7 @@ struct CrashFacts: Sendable {
     return !isCanonical(target.value(record.registers, memory))
   }
 
-  /// The most reliable reason for the crash among those that the runtime, glibc and the compiler give.
+  /// The most reliable reason for the crash among the reasons that the runtime, glibc and the compiler give.
   var reason: String {
     let failure = isStop ? runtimeFailure.map { "Swift runtime failure: \($0)" } ?? "" : ""
     let texts = [isTrapWithReason ? failure : "", message, failure, record.abortMessage]
@@ -227,8 +227,8 @@ struct CrashFacts: Sendable {
 
   /// The demangled exception type.
   ///
-  /// The recorded type name alone is not a complete symbol. With the prefix `_ZTS`, the recorded name is the symbol of
-  /// the type_info name, which can be demangled.
+  /// In the record, the type name alone is not a complete symbol. With the prefix `_ZTS`, the recorded name is the
+  /// symbol of the type_info name, which can be demangled.
   var exceptionType: String {
     guard Self.isShort(record.exceptionType) else { return CleanText.line(record.exceptionType) }
     let name = Demangler.full("_ZTS" + record.exceptionType)

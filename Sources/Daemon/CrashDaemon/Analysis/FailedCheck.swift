@@ -1,11 +1,12 @@
 import CrashReport
 
-/// The kind of check that failed in a trap, in words that are equal in debug builds and in optimized builds.
+/// The kind of check that failed in a trap, in words that are the same in debug builds and in optimized builds.
 ///
 /// A debug build prints a message. An optimized build traps at many checks without a message, and its debug information
 /// names the check.
 enum FailedCheck: Sendable, Equatable {
-  /// A check that the program or a library states itself: `precondition`, `assert`, `fatalError` and their relatives.
+  /// A check that is written in the source of the program or of a library: `precondition`, `assert`, `fatalError` and
+  /// their relatives.
   ///
   /// The text of such a check is not known in optimized builds. `preconditionFailure` prints the same words as
   /// `fatalError`, so both are one kind.
@@ -15,13 +16,14 @@ enum FailedCheck: Sendable, Equatable {
   case unknown
 
   private static let textLimit = 60
-  /// The checks of the compiler, whose messages name files of the program.
+  /// The messages of checks that the compiler emits, and whose prefix is therefore the path of a source file of the
+  /// program.
   private static let ofCompiler = [
     "Unexpectedly found nil while", "'try!' expression unexpectedly raised an error", cast,
     "Fatal access conflict detected", "Attempted to read an unowned reference", "Incorrect actor executor assumption",
   ]
   private static let cast = "Could not cast value of type"
-  /// The names of stated checks in the debug information of optimized code.
+  /// The names that `precondition`, `assert` and `fatalError` have in the debug information of optimized code.
   private static let statedNames = ["precondition failure", "assertion failure", "unspecified"]
 
   /// Finds the kind of a check.
@@ -47,7 +49,7 @@ enum FailedCheck: Sendable, Equatable {
     }
   }
 
-  /// The words of a message without numbers and values, which differ from crash to crash.
+  /// The words of a message up to its first number or value; numbers and values differ from crash to crash.
   private static func words(_ text: String) -> String {
     if text.hasPrefix(cast) { return target(ofCast: text) }
     if let check = ofCompiler.first(where: text.hasPrefix) { return check }
@@ -55,23 +57,24 @@ enum FailedCheck: Sendable, Equatable {
     return CleanText.line(String(start.prefix(textLimit)))
   }
 
-  /// The words of a failed cast, with the type to which the program casts.
+  /// The message of a failed cast without addresses, with the type to which the program casts.
   ///
-  /// The message is `Could not cast value of type 'A' (0x7f00) to 'B' (0x7f01).` The type A depends on the value.
+  /// The message is `Could not cast value of type 'A' (0x7f00) to 'B' (0x7f01).` The type A is left out, because it
+  /// depends on the value that was cast.
   private static func target(ofCast text: String) -> String {
     guard let start = text.firstRange(of: " to '") else { return cast }
     return CleanText.line("\(cast) to \(text[start.upperBound...].prefix { $0 != "'" }.prefix(textLimit))")
   }
 
-  /// Whether the source column of the check is a part of the key.
+  /// Whether the source column of the check is a part of the crash group's key.
   ///
-  /// The type of a cast is in its message, and optimized builds often lack its column.
+  /// For a cast, the type in the message is a part of the key instead, because optimized builds often lack the column.
   var hasColumn: Bool {
     guard case .builtIn(let words) = self else { return false }
     return !words.hasPrefix(Self.cast)
   }
 
-  /// The part of a group's key.
+  /// The part of the crash group's key that names the check.
   var key: String {
     switch self {
     case .stated: "stated check"

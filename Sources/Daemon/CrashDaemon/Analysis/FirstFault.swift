@@ -2,11 +2,11 @@ import CrashReport
 import CrashRing
 import Glibc
 
-/// The original fault, if a handler of the program caught its signal and re-raised it.
+/// The original fault, if a signal handler of the program caught its signal and re-raised it.
 ///
-/// faulthandler, glog and many loggers catch a signal, log it, and raise the signal again. In this case, the record
-/// describes the call of `raise` and not the fault. When the fault started that handler, the kernel pushed a signal
-/// frame onto the stack. The frames below the signal frame are the frames of the fault.
+/// faulthandler, glog and many loggers catch a signal, log it, and raise the signal again. In this case, the crash
+/// record describes the call of `raise` and not the fault. When the fault started the program's handler, the kernel
+/// pushed a signal frame onto the stack. The frames below the signal frame are the frames of the fault.
 struct FirstFault: Sendable {
   /// The record that the shield's handler would have written at the first fault.
   var record: CrashRecord
@@ -48,10 +48,10 @@ struct FirstFault: Sendable {
     handler = Array(record.frames.prefix(number))
   }
 
-  /// Returns the record with the signal and the registers of a signal frame, and the stack pointer of the interrupted
-  /// code.
+  /// Returns a copy of the record with the signal and the registers that a signal frame contains; also returns the
+  /// stack pointer of the interrupted code.
   ///
-  /// The signal frame is the frame below a frame of the program's handler.
+  /// The frame of the program's handler is directly above the signal frame.
   private static func interrupted(_ record: CrashRecord, at number: Int) -> (record: CrashRecord, sp: UInt64)? {
     let pc = record.frames[number].pc
     var first = record
@@ -75,10 +75,10 @@ struct FirstFault: Sendable {
 }
 
 extension FirstFault {
-  /// Handles a program's handler that returned before the re-raised signal was delivered, because the signal was
-  /// blocked.
+  /// Handles the case that the program's handler returned before the re-raised signal was delivered, because the signal
+  /// was blocked.
   ///
-  /// In this case, the record contains the registers of the fault, and the number of the processor's exception.
+  /// In this case, the record contains the registers of the fault, and the processor's exception number.
   private static func pending(_ record: CrashRecord) -> CrashRecord? {
     var first = record
     (first.senderPid, first.senderUid) = (0, 0)
@@ -89,8 +89,8 @@ extension FirstFault {
     return record.trapNumber == 0 && bySelf(&first) ? first : nil
   }
 
-  /// Returns the signal of the processor's exception that the record contains; nil if the record's instruction did not
-  /// raise it.
+  /// Returns the signal for the processor exception whose number the record contains; nil if the instruction at pc did
+  /// not raise this exception.
   private static func pendingSignal(of record: CrashRecord) -> (signal: Int32, code: Int32, address: UInt64)? {
     let pc = record.register(record.architecture.programCounter)
     switch record.architecture {
@@ -99,8 +99,8 @@ extension FirstFault {
     }
   }
 
-  /// Decides from the instruction alone whether it raised the fault, because some kernels do not keep the exception
-  /// number.
+  /// Decides from the instruction alone at pc whether this instruction raised the fault, because some kernels do not
+  /// keep the exception number.
   ///
   /// Three kinds of instructions always fault: a trap, an access to the first page, and an access to a non-canonical
   /// address.
@@ -120,7 +120,7 @@ extension FirstFault {
         (first.code, first.address, first.faultAddress) = (1, null, null)
         if architecture == .x86_64 { first.errorCode = instruction.isStore ? 6 : 4 }
       } else if let bad = addresses.first(where: { !architecture.isCanonical($0) }) {
-        // On AArch64, the processor reports the address of this fault, but on x86-64 the processor does not.
+        // For an access to a non-canonical address, only AArch64 reports the address; x86-64 does not.
         (first.code, first.address) = architecture == .x86_64 ? (128, 0) : (1, architecture.untagged(bad))
       } else {
         return false
@@ -132,7 +132,7 @@ extension FirstFault {
 }
 
 extension RingContents {
-  /// Returns the record that the rules read.
+  /// Returns the crash record that the diagnosis rules read.
   ///
   /// If a handler of the program re-raised the signal, the result is the record of the first fault. Otherwise, the
   /// function returns `record` unchanged.

@@ -20,10 +20,10 @@ struct FrameExpansion<Symbols: SymbolLookup> {
     var beforeGap: Int?
   }
 
-  /// The stack of one thread, as the signal handler recorded it.
+  /// The stack of one thread, as the signal handler recorded the stack.
   struct Walk {
     var frames: [CrashRecord.Frame]
-    /// The number of frames before the gap, if the record omits frames of a deep recursion.
+    /// The number of frames before the omitted frames, if the record omits frames of a deep recursion.
     var head: Int
     /// The total number of frames of the stack.
     var total: Int
@@ -32,10 +32,10 @@ struct FrameExpansion<Symbols: SymbolLookup> {
   private static var runtimeFailurePrefix: String { "Swift runtime failure: " }
 
   /// - Parameters:
-  ///   - images: The images of the ring.
+  ///   - images: The images that the ring lists.
   ///   - symbols: Symbolicates addresses in the images.
-  ///   - limitBytes: The maximum size of all strings in one thread's frames. There is a limit because the strings come
-  ///     from untrusted files.
+  ///   - limitBytes: The maximum total size of the strings in the frames of one thread. There is a limit because the
+  ///     strings come from untrusted files.
   init(images: [RingContents.Image], symbols: Symbols, limitBytes: Int) {
     self.limitBytes = limitBytes
     self.images = Dictionary(images.map { ($0.index, $0) }) { first, _ in first }
@@ -71,7 +71,7 @@ struct FrameExpansion<Symbols: SymbolLookup> {
     return result
   }
 
-  /// Clears the in-app mark of functions without a file if their module belongs to a dependency.
+  /// Sets a function without a source file to not in-app if its module belongs to a dependency.
   ///
   /// A module is treated as a dependency if the source file of another function of the module belongs to a dependency.
   private static func disownDependencies(in frames: inout [CrashReport.Frame]) {
@@ -85,7 +85,7 @@ struct FrameExpansion<Symbols: SymbolLookup> {
     }
   }
 
-  /// Returns the source line of a frame; nil if the function has no line of its own.
+  /// Returns the source line of a frame; nil if the function is compiler-generated and has no source line.
   ///
   /// For a thunk, the debug information has a line only for the function's entry, and this line has no column.
   private static func ownLine(of source: SourceFrame) -> Int? {

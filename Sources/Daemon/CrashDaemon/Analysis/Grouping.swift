@@ -1,11 +1,13 @@
 import CrashReport
 import CrashSymbols
 
-/// Groups crashes by their kind, by the check that failed, and by the simplified name of the topmost in-app function.
+/// Groups crashes by the kind of crash, by the check that failed, and by the simplified name of the topmost in-app
+/// function.
 ///
 /// If the topmost function only checks or accesses what its caller passed, the caller has the defect
-/// (docs/decisions/0146). The key then also contains the caller of a check, and the caller of a utility in place of the
-/// utility. Other callers are in no key: their frames depend on the thread, on the build and on the route to the crash.
+/// (docs/decisions/0146). If the topmost function is a check, the key also contains its caller. If the topmost function
+/// is a utility, the key contains the caller instead of the utility. The key contains no other callers: their frames
+/// depend on the thread, on the build and on the route to the crash.
 ///
 /// For a check of the standard library or of the compiler, the key also contains the source column of the check.
 ///
@@ -17,7 +19,8 @@ import CrashSymbols
 /// topmost name. The exact key contains build IDs and offsets. Therefore, only crashes of the same build have the same
 /// exact key.
 enum Grouping {
-  /// The number of names in the key of a crash without in-app frames, and of offsets in an exact key.
+  /// The maximum number of names in the key of a crash without in-app frames, and the maximum number of offsets in an
+  /// exact key.
   static let frameCount = 3
   /// The version of the algorithm that computes the keys.
   ///
@@ -26,7 +29,7 @@ enum Grouping {
   ///
   /// Version 2 made the following changes:
   /// - Names of operator functions are no longer removed.
-  /// - Specialized thunks, and callers that may be missing in other builds, are omitted.
+  /// - The keys omit specialized thunks, and callers that are possibly missing in other builds.
   /// - `$main` is an entry point even if it throws.
   /// - Errors that are thrown at top level have separate groups.
   ///
@@ -37,10 +40,10 @@ enum Grouping {
 
   /// Returns the group of a crash.
   ///
-  /// `check` is the check that failed. `message` is the runtime error message. The message distinguishes errors that were
-  /// thrown at top level, because all of these errors have the same crash location. `what` replaces the kind of the crash
-  /// at the beginning of the title. `what` is not a part of the keys, because not every crash of a group shows the cause
-  /// in `what`.
+  /// `check` is the check that failed. `message` is the runtime error message. The message distinguishes errors that
+  /// were thrown at top level, because all of these errors have the same crash location. The text `what` replaces the
+  /// kind of the crash at the beginning of the title. `what` is not a part of the keys, because the analysis does not
+  /// find this text for every crash of a group.
   static func group(
     of thread: CrashReport.CrashedThread, kind: String, check: FailedCheck = .unknown, process: String,
     images: [CrashReport.Image] = [], message: String = "", what: String? = nil
@@ -54,16 +57,17 @@ enum Grouping {
     let title = "\(what ?? kind) in \(place)" + caller(names, thread.frames)
     let places = places(thread.frames, images)
     let parts: [String]
-    // After a jump into data, the first frame has no name in any build. In this case, the group depends on the caller
-    // of the first frame.
+    // After a jump to an address without code, the first frame has no function name in any build. In this case, the
+    // group depends on the caller of the first frame.
     let isNameless = own.first?.mangled.isEmpty == true
     let caller = isNameless && own.first == thread.frames.first ? own.dropFirst().first : nil
     if isNameless && caller.map({ $0.mangled.isEmpty || isEntryPoint($0.mangled) }) ?? true {
-      // The program is stripped of its symbols. The only names in its stack are names of system functions, which other
-      // programs call, too. Offsets distinguish the crashes of a stripped program, but only within one build.
+      // In this case, the program's symbols are stripped. The only names in the program's stack are names of system
+      // functions, which other programs call, too. Offsets distinguish the crashes of a stripped program, but only
+      // within one build.
       parts = [process] + names + self.places(own, images)
     } else if significant(own, limit: 1).isEmpty {
-      // The stack has no in-app frame, and the stack may have no function names at all.
+      // In this case, the stack has no in-app frame, and possibly no function names at all.
       parts = [process] + names
     } else {
       parts = names
@@ -77,8 +81,9 @@ enum Grouping {
   /// Returns the source column of a frame, for a check of the standard library or of the compiler.
   ///
   /// The column distinguishes several checks of one function, such as two subscripts. Unlike the line, the column does
-  /// not change when lines are added. It is equal in debug builds and in optimized builds, as `make grouping` measures.
-  /// For memory faults it is not equal, and for stated checks it is mostly the indentation.
+  /// not change when lines are added. The column is equal in debug builds and in optimized builds, as `make grouping`
+  /// measures. For memory faults, the columns of two builds differ. For checks that the source states, the column is
+  /// mostly the indentation.
   private static func column(_ named: CrashReport.Frame?, _ check: FailedCheck) -> [String] {
     guard check.hasColumn, let column = named?.column, column > 0 else { return [] }
     return ["column \(column)"]
@@ -96,8 +101,8 @@ enum Grouping {
 
   /// Returns the offsets of the faulting instruction and of the topmost in-app frames in their images.
   ///
-  /// The instruction alone is not sufficient. In a debug build, every trap is in the same function of the Swift
-  /// runtime.
+  /// The offset of the faulting instruction alone is not sufficient. In a debug build, every trap is in the same
+  /// function of the Swift runtime.
   private static func places(_ frames: [CrashReport.Frame], _ images: [CrashReport.Image]) -> [String] {
     var seen: Set<Address> = []
     let physical = frames.filter { !$0.isAsync && seen.insert($0.address).inserted }
@@ -111,7 +116,7 @@ enum Grouping {
     }
   }
 
-  /// Returns the group of an unreported exit.
+  /// Returns the crash group of an unreported exit.
   ///
   /// An unreported exit is an exit without a crash record, so it has no frames. The key of an unreported exit consists
   /// of the program and the kind of exit.
@@ -131,11 +136,13 @@ enum Grouping {
       return significant(frames.filter { !Ownership.isPlumbing($0.mangled) }, limit: frameCount)
     }
     if isUtility(top.frame) {
-      // An optimized build may inline the utility without a trace, so the caller replaces the utility.
+      // An optimized build can inline the utility so that the stack does not show it, so the key contains the caller
+      // instead of the utility.
       return [own.first { !isUtility($0.frame) && !isEntryPoint($0.frame.mangled) } ?? top]
     }
     guard check == .stated, GroupingText.takesArguments(top.text) else { return [top] }
-    // A check may have helpers of its own type. The caller is the first function outside this type.
+    // A type can have helper functions that perform its check. The caller is the first function outside the type of the
+    // topmost function.
     let type = GroupingText.type(of: top.text)
     let caller = own.dropFirst().first { name in
       !isUtility(name.frame) && !isEntryPoint(name.frame.mangled)
@@ -144,10 +151,11 @@ enum Grouping {
     return [top] + (caller.map { [$0] } ?? [])
   }
 
-  /// Whether a function only accesses what its caller passes: a global generic function, or an extension of another
-  /// module's type.
+  /// Whether a function only accesses what its caller passes: the function is a global generic function, or is declared
+  /// in an extension of another module's type.
   ///
-  /// A generic method of the program's own types is no utility. For example, handlers of requests are often generic.
+  /// A generic method of the program's own types does not count as a utility. For example, handlers of requests are
+  /// often generic.
   private static func isUtility(_ frame: CrashReport.Frame) -> Bool {
     (frame.function.contains(">(") && GroupingText.isGlobal(simplified(frame)))
       || GroupingText.isForeignExtension(Demangler.full(frame.mangled))
@@ -159,14 +167,14 @@ enum Grouping {
     var frame: CrashReport.Frame
   }
 
-  /// The number of in-app functions among which the caller of a check is searched.
+  /// The number of in-app functions among which the caller of a check is sought.
   private static let callerReach = 8
 
   private static func significant(_ frames: [CrashReport.Frame], limit: Int) -> [Name] {
     var names: [Name] = []
     var entryPoint: Name?
     var last: String?
-    // A recursive function may have many frames. The key contains the name of a recursive function only once.
+    // A recursive function can have many frames. The key contains the name of a recursive function only once.
     for frame in frames where !frame.mangled.isEmpty && frame.mangled != last {
       last = frame.mangled
       if Demangler.isThunk(frame.mangled) { continue }
@@ -184,7 +192,7 @@ enum Grouping {
     return names.isEmpty ? entryPoint.map { [$0] } ?? [] : names
   }
 
-  /// Whether a caller may be present in one build of a program and absent in another build.
+  /// Whether a caller can be present in one build of a program and absent in another build.
   ///
   /// An optimized closure often ends with a tail call, which leaves no frame. A merged function has the name of only
   /// one of the functions that were merged. `__deallocating_deinit` either calls or inlines `deinit`, and
@@ -197,11 +205,11 @@ enum Grouping {
   static func isEntryPoint(_ mangled: String) -> Bool {
     if mangled == "main" || mangled.hasSuffix("_main") { return true }
     if mangled.hasPrefix("async_Main") || mangled.hasPrefix("__swift_async_main") { return true }
-    // swiftc emits the function `$main` for @main. The function may be async, may throw, and may be specialized.
+    // swiftc emits the function `$main` for @main. The function can be async, can throw, and can be specialized.
     return mangled.contains("5$main") && Demangler.simplified(mangled).hasSuffix(".$main()")
   }
 
-  /// Returns the module and the name of a function, without the parts that differ between builds.
+  /// Returns the module and the name of a function, without the parts of the names that differ between builds.
   static func simplified(_ frame: CrashReport.Frame) -> String {
     // Use an empty name for a function without a short name, because keys contain only short names.
     let isNameless = !frame.function.isEmpty && Demangler.isNameless(frame.mangled)
@@ -212,9 +220,9 @@ enum Grouping {
 
   /// Removes the text between matching angle brackets.
   ///
-  /// The loop reads the name only once, because the name may come from an untrusted file and may be long. A bracket
-  /// after a name opens generic arguments. A bracket in another position is a part of an operator's name, such as
-  /// `<^>`.
+  /// The loop is a single pass over the name, because the name can come from an untrusted file and can be long. A
+  /// bracket after a name opens generic arguments. A bracket in another position is a part of an operator's name, such
+  /// as `<^>`.
   static func withoutGenerics(_ name: String) -> String {
     var kept: [UInt8] = []
     var openings: [Int] = []

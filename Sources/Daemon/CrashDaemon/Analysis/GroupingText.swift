@@ -3,7 +3,7 @@ import CrashReport
 /// Removes the parts of names that differ between builds.
 ///
 /// The code does not use regular expressions. Swift parses and compiles a regex literal each time the literal is
-/// evaluated. With regular expressions, the compilation took two thirds of crashd's time for a crash with 64 frames.
+/// evaluated. With regular expressions, this compilation took two thirds of crashd's time for a crash with 64 frames.
 enum GroupingText {
   private static let clones = [".cold", ".resume", ".llvm", ".part", ".constprop", ".isra"].map { Array($0.utf8) }
   private static let specializations = [
@@ -45,8 +45,7 @@ enum GroupingText {
 
   /// Returns a demangled name without the parts that the compiler adds.
   ///
-  /// The removed parts mark specializations, parts of async functions and private names, and contain the numbers of
-  /// closures.
+  /// The removed parts mark specializations, parts of async functions, private names, and numbers of closures.
   static func simplified(_ name: String) -> String {
     var rest = Array(name.utf8)[...]
     while let prefix = specializations.first(where: rest.starts(with:)) { rest = rest.dropFirst(prefix.count) }
@@ -103,7 +102,8 @@ enum GroupingText {
 
   private static let accessors: Set<Substring> = ["getter", "setter", "modify", "read", "didset", "willset"]
 
-  /// Whether a function with the given simplified name takes arguments, so that its caller can break a contract.
+  /// Whether a function with the given simplified name takes arguments, so that its caller can violate a precondition
+  /// of the function.
   ///
   /// The result is false for a deinit, for a getter of a property, and for a function without parameters.
   static func takesArguments(_ name: String) -> Bool {
@@ -123,7 +123,7 @@ enum GroupingText {
     return parts.dropLast().joined(separator: ".").replacing("static ", with: "", maxReplacements: 1)
   }
 
-  /// Whether the simplified name, with its module, belongs to a global function, or to a closure in one.
+  /// Whether a simplified name that includes the module belongs to a global function, or to a closure in one.
   static func isGlobal(_ name: String) -> Bool {
     // The name of a closure has its module in front of `closure in`.
     let container = name.ranges(of: " in ").last.map { name[$0.upperBound...] }
@@ -145,12 +145,12 @@ enum GroupingText {
   private static let topLevelWords = Array("Error raised at top level: ".utf8)
   private static let errorLimitBytes = 80
 
-  /// Returns the part of an uncaught error's message that is equal for all values of the error: its type and case; nil
-  /// for other messages.
+  /// Returns the part of an uncaught error's message that does not depend on associated values: the error's type and
+  /// case; nil for other messages.
   ///
   /// The message `Fatal error: Error raised at top level: shop.CartError.empty(id: 7): file …` results in
-  /// `shop.CartError.empty`. If the error has its own description, the result is the description without numbers and
-  /// quotations.
+  /// `shop.CartError.empty`. If the error's type defines its own description, the result is the description without
+  /// numbers and quotations.
   static func topLevelError(_ message: String) -> String? {
     let bytes = Array(message.utf8)
     guard let start = bytes.firstRange(of: topLevelWords)?.upperBound else { return nil }

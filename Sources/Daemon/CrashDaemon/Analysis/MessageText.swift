@@ -19,7 +19,7 @@ enum MessageText {
     let shorter = line.replacing(
       /^.*?(?:Fatal error|Precondition failed|Assertion failed)(?::\s*)?/, with: "", maxReplacements: 1)
     if !shorter.isEmpty { return shorter }
-    // In these messages, only colons and spaces follow the prefix if the program gave no message.
+    // If the program gave no message, only colons and spaces follow the prefix. if the program gave no message.
     while let last = line.last, last == ":" || last.isWhitespace { line.removeLast() }
     return line
   }
@@ -39,12 +39,12 @@ enum MessageText {
 
   /// Whether glibc's malloc wrote the message before it aborted.
   ///
-  /// Only messages of malloc are recognized, because other messages of glibc may contain strings of the program.
+  /// Only messages of malloc are recognized, because other messages of glibc can contain strings of the program.
   static func isHeapMessage(_ text: String) -> Bool { heapWords.contains(where: text.hasPrefix) }
 
   /// Whether assert() wrote the message.
   ///
-  /// A message of assert() begins with the program's name.
+  /// A message of assert() begins with the name of the executable.
   static func isAssertion(_ text: String) -> Bool {
     guard !isHeapMessage(text) else { return false }
     return text.contains(": Assertion `")

@@ -2,18 +2,20 @@ import CrashReport
 import CrashRing
 import CrashSymbols
 
-// Selects the addresses of a crash for which crashd requests variables, classes or code in addition to names and lines.
+// Selects the addresses in a crashed thread's stack for which crashd requests variables, classes or code in addition to
+// names and lines.
 extension ReportBuilder {
-  /// An address in a function that can show the type of an object.
+  /// An address in a function whose variables or code can show the type of an object.
   ///
-  /// The type is the type of a variable of the function, or a class that the function's code names.
+  /// The type is the type of a variable of the function, or a class to which the function's code refers.
   struct Place {
     var image: RingContents.Image
     var linkAddress: UInt64
     /// Whether this is the faulting address.
     ///
-    /// The record contains all registers only for the faulting address. Therefore, debug information can describe the
-    /// variables in registers, and the code before the address can show from where a register was loaded.
+    /// The record contains all registers only for the faulting address. Therefore, debug information can show the
+    /// values of variables that are in registers, and the code before the address can show from where a register was
+    /// loaded.
     var hasScope: Bool
   }
 
@@ -21,7 +23,7 @@ extension ReportBuilder {
   /// that is not the expected object.
   ///
   /// If the thread used such a block, the result also contains the addresses of callers in Swift code. The callers are
-  /// needed because the fault itself may be in the runtime, or in code that names no class.
+  /// needed because the fault itself can be in the runtime, or in code that refers to no class.
   var placesToDescribe: [Place] {
     guard let record = latestFirst.first, let frame = record.frames.first, frame.isExact else { return [] }
     let facts = thread(record).facts
@@ -30,8 +32,8 @@ extension ReportBuilder {
     guard needsClasses || needsCode || facts.isNullAccess else { return [] }
     var places: [Place] = []
     for (number, frame) in record.frames.prefix(needsClasses ? Self.frameLimit : 1).enumerated() where !frame.isAsync {
-      // A stack scan found this frame. Stop at this frame, because this frame and all frames after it may not be
-      // callers.
+      // A stack scan found this frame. Stop at this frame, because it is uncertain that this frame and the frames after
+      // it are callers.
       guard frame.trust != .scan else { break }
       guard let image = contents.images.first(where: { $0.index == frame.image }), !image.buildID.isEmpty,
         // Skip the libraries of the Swift runtime, whose internal types are not classes of the program.
@@ -48,14 +50,15 @@ extension ReportBuilder {
     return places
   }
 
-  /// Whether crashd needs the classes that functions name, because no variable shows the expected class.
+  /// Whether crashd needs the classes to which the code of functions refers, because no variable shows the expected
+  /// class.
   var needsNamedClasses: Bool {
     guard let record = latestFirst.first else { return false }
     let facts = thread(record).facts
     return facts.objectInQuestion != nil && facts.expectedClasses.isEmpty
   }
 
-  /// The maximum number of frames that are searched, and the maximum number of addresses that are described.
+  /// The maximum number of frames that are examined, and the maximum number of addresses that are described.
   private static var frameLimit: Int { 8 }
   private static var placeLimit: Int { 3 }
 }

@@ -19,7 +19,7 @@ extension ReportBuilder {
   /// Adds the requests in flight and the numbers of requests.
   ///
   /// A re-analysis keeps the requests in flight of the first analysis, because these were running at the time of the
-  /// crash. The numbers of requests change until the end of a drain.
+  /// crash. The numbers of requests are updated, because they change until the end of a drain.
   /// - Parameters:
   ///   - report: The report, with its threads.
   ///   - time_ns: The time of the crash or the end, in nanoseconds since 1970.
@@ -55,11 +55,11 @@ extension ReportBuilder {
   ///   - record: The record of the first crashed thread; nil if no thread crashed.
   func putContainment(into report: inout CrashReport, _ record: CrashRecord?) {
     guard let containment = contents.containment else { return }
-    // In the mode `drain`, the handler gives the reason `budget`, because the budget is 0. Omit this reason, because
-    // the mode already explains the drain.
+    // In the mode `drain`, the signal handler records the reason `budget`, because the budget is 0. Omit this reason,
+    // because the mode already explains why the process drains.
     let reason = record?.verdictReason
     let isByMode = containment.mode == .drain && reason == .budget
-    // A missing record means that the report is about an unreported exit, which interrupts a drain.
+    // A missing record means that the report is about an unreported exit during a drain.
     let isInterrupted = hasInterruptedDrain || record == nil
     report.containment = CrashReport.Containment(
       mode: containment.mode, verdict: record?.verdict, reason: isByMode ? nil : reason, obstacle: containment.obstacle,

@@ -17,15 +17,15 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   var namedClasses: [ScopeDescription.NamedClass] = []
   /// The code before the instruction of the first crash; empty if crashd did not request it.
   var codeBefore: [UInt8] = []
-  /// Whether crashd could read the classes of every function for which it requested them.
+  /// Whether crashd was able to read the class references in the code of every function for which it requested them.
   var hasAllClasses = false
   /// The accessed field that an earlier analysis found.
   ///
-  /// This field is used if the evidence for the field no longer exists.
+  /// This field is used if this analysis no longer has the evidence for the field.
   var earlierField: CrashReport.AccessedField?
   /// The diagnosis of an earlier analysis.
   var earlierDiagnosis: CrashReport.Diagnosis?
-  /// Whether the process is known to have ended before its drain did.
+  /// Whether the process is known to have ended during its drain.
   var hasInterruptedDrain = false
   /// The signal that ended the process; nil if it is not known yet.
   var endSignal: Int32?
@@ -60,8 +60,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     if let earlier = earlierDiagnosis, isBetter(earlier, than: diagnosis) { diagnosis = earlier }
     if diagnosis.cause == .dangling {
       diagnosis.className = main.facts.danglingClass
-      // Keep the expected class of an earlier analysis if this analysis found no class. The image whose code names the
-      // class may have been removed since the earlier analysis.
+      // Keep the expected class of an earlier analysis if this analysis found no class. The image whose code refers to
+      // the class has perhaps been removed since the earlier analysis.
       diagnosis.expectedClass =
         diagnosis.className == nil ? main.facts.expectedClass(by: diagnosis.rule) ?? diagnosis.expectedClass : nil
     }
@@ -80,7 +80,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     report.memoryOmitted = memoryOmitted
     if process.isImported {
       report.source = .recordLine
-      // Omit the times, because they come from the clock of another boot, or of another machine.
+      // Omit the times, because they are readings from the clock of another boot, or of another machine.
       report.timing = nil
     }
     report.earlierRuntimeWarnings = main.facts.earlierWarnings
@@ -96,8 +96,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     return report
   }
 
-  /// Returns the groups of the other threads that crashed at the same time; nil if all of them have the same group as
-  /// the report.
+  /// Returns the crash groups of the other threads that crashed at the same time; nil if all of them have the same
+  /// group as the report.
   private func otherGroups(
     _ threads: [(CrashRecord, (thread: CrashReport.CrashedThread, facts: CrashFacts))], than own: CrashReport.Group
   ) -> [CrashReport.Group]? {
@@ -115,8 +115,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
 
   /// The reason why the report contains no memory; nil if it contains memory.
   ///
-  /// A record that the process wrote before memory was withheld still contains memory. In this case, the report is an
-  /// ordinary report with memory.
+  /// A record that the process wrote before memory was withheld still contains memory. A report from such a record is
+  /// an ordinary report with memory.
   private var memoryOmitted: CrashReport.MemoryOmission? {
     guard contents.records.allSatisfy({ $0.stack.isEmpty && $0.memory.isEmpty }) else { return nil }
     switch contents.memory.mode {
@@ -128,11 +128,11 @@ struct ReportBuilder<Symbols: SymbolLookup> {
 
   /// Whether the earlier diagnosis is better than the new diagnosis.
   ///
-  /// The image of the program may have been removed since the earlier analysis. In this case, the new analysis lacks
+  /// The image of the program has perhaps been removed since the earlier analysis. In this case, the new analysis lacks
   /// the evidence from the image's variables and functions.
   private func isBetter(_ earlier: CrashReport.Diagnosis, than diagnosis: CrashReport.Diagnosis) -> Bool {
-    // Prefer the earlier diagnosis if this analysis cannot determine the expected class that the earlier diagnosis may
-    // contain.
+    // Prefer the earlier diagnosis if this analysis cannot determine the expected class that the earlier diagnosis
+    // possibly contains.
     if diagnosis.cause == .dangling, earlier.rule == diagnosis.rule { return scope == nil && namedClasses.isEmpty }
     guard diagnosis.cause != .dangling || diagnosis.rule == DiagnosisRule.reuseByCode else { return false }
     switch earlier.rule {
@@ -143,7 +143,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     }
   }
 
-  /// The crash records, starting with the crash that the process did not survive.
+  /// The crash records, starting with the crash that ended the process.
   ///
   /// The records are in the order in which the threads crashed. However, if the thread that ended the process is known,
   /// its record comes first. The records of earlier crashes, which the process survived, follow. If a handler of the
@@ -182,8 +182,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
 
   /// Returns the frame that the diagnosis names: the first in-app function.
   ///
-  /// If there is no in-app function, the frame is the first named function outside of the Swift runtime and the
-  /// compiler's code.
+  /// If there is no in-app function, the frame is the first named function that is neither of the Swift runtime nor
+  /// compiler-generated.
   private static func place(in frames: [CrashReport.Frame]) -> CrashReport.Frame? {
     frames.first { $0.isOwn && !$0.function.isEmpty }
       ?? frames.first {
@@ -193,9 +193,9 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       }
   }
 
-  /// The sampled threads for which no crash was recorded after the sample.
+  /// The threads that the thread sweep sampled and that did not crash after the sample.
   ///
-  /// A thread whose earlier crash the process survived is included.
+  /// A thread is included if it crashed before the sample and the process survived this crash.
   private var others: [ThreadRecord] {
     let crashed = Set(contents.records.filter { $0.sequence >= contents.survived }.map(\.tid))
     return contents.threads.filter { !crashed.contains($0.tid) }
@@ -207,7 +207,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       pid: Int(process.peer.pid), uid: Int(process.peer.uid), name: identity.name, executable: identity.executable,
       buildID: process.buildID, startTime: Moment(nanoseconds: identity.startTime_ns).description, unit: process.unit)
     found.architecture = identity.architecture.rawValue
-    // The user who imported a record line has already read it, so the report is not restricted to root.
+    // The user who imported a record line was able to read it, so the report is not restricted to root.
     let isRestricted = process.isRestricted || contents.memory.isRestricted && !process.isImported
     if isRestricted { found.isRestricted = true }
     if process.isPIDClaimed { found.isPIDClaimed = true }
@@ -284,8 +284,8 @@ extension ReportBuilder {
     return expansion(shares: contents.records.count).frames(of: walk).frames
   }
 
-  /// Assigns one half of the limit for strings to all crashed threads together, and the other half to all other threads
-  /// together.
+  /// Assigns one half of the limit on the size of strings to all crashed threads together, and the other half to all
+  /// other threads together.
   func expansion(shares: Int) -> FrameExpansion<Symbols> {
     FrameExpansion(images: contents.images, symbols: symbols, limitBytes: Self.frameLimitBytes / 2 / max(1, shares))
   }
@@ -295,7 +295,7 @@ extension ReportBuilder {
       frames: record.frames, head: record.frameHead, total: record.frameTotal)
     let expanded = expansion(shares: contents.threads.count).frames(of: walk)
     let silence = CrashReport.Silence(isBlocking: record.answer == .blocked, runState: record.runState)
-    // Omit the registers, because the registers of a thousand waiting threads would be similar.
+    // Omit the registers, because the registers of many waiting threads are almost the same.
     return CrashReport.CrashedThread(
       tid: Int(record.tid), name: record.name, crashed: false, frames: expanded.frames,
       framesOmitted: expanded.omitted, framesBeforeGap: expanded.beforeGap,
@@ -320,8 +320,8 @@ extension ReportBuilder {
 
   /// Returns the sender of a signal; nil if the kernel sent it.
   ///
-  /// The record has the sender's pid in the process's pid namespace. If the process is the sender, the report has the
-  /// pid that the process has in crashd's namespace.
+  /// The crash record contains the sender's pid in the pid namespace of the crashed process. If the process sent the
+  /// signal to itself, the report contains the pid that the process has in crashd's namespace.
   private func sender(_ record: CrashRecord) -> CrashReport.Sender? {
     guard CrashFacts.senderCodes.contains(record.code) else { return nil }
     let isItself = record.senderPid == contents.identity.pid
@@ -333,7 +333,7 @@ extension ReportBuilder {
     var registers: [String: Address] = [:]
     let architecture = record.architecture
     for (name, value) in zip(architecture.registerNames, record.registers) { registers[name] = Address(value) }
-    // Omit the flags of a record without registers, because such a record has no flags.
+    // Omit the flags register of a record without registers, because such a record does not contain the flags.
     if !registers.isEmpty { registers[architecture.flagsName] = Address(record.flags) }
     // On AArch64, reports contain the registers that describe a fault, as Apple's reports do.
     if !registers.isEmpty, architecture == .aarch64, record.errorCode != 0 {
@@ -344,7 +344,7 @@ extension ReportBuilder {
   }
 }
 
-/// Caches the frames of the last symbolicated record for all steps that build the report.
+/// Caches the frames of the last symbolicated record for use by all steps that build the report.
 private final class ExpandedFrames<Symbols: SymbolLookup>: Sendable {
   typealias Result = FrameExpansion<Symbols>.Result
 

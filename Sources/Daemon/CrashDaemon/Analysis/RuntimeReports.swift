@@ -3,7 +3,7 @@ import CrashReport
 /// The messages of the Swift runtime, divided into the message of the crash and the messages before it.
 ///
 /// The runtime appends messages during the whole life of the process. For example, a warning about a leaked
-/// continuation may precede a trap by days.
+/// continuation can precede a trap by days.
 struct RuntimeReports: Sendable, Equatable {
   /// The last message; empty if the last message is a warning.
   var last: String
@@ -13,7 +13,7 @@ struct RuntimeReports: Sendable, Equatable {
   var earlier: String
 
   init(_ text: String) {
-    // A message may have several lines. The last message begins at its first line and ends at the end of `text`.
+    // A message can have several lines. The last message begins at its first line and ends at the end of `text`.
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     let start = lines.lastIndex(where: Self.beginsFatal)
     if let start {
@@ -41,7 +41,8 @@ struct RuntimeReports: Sendable, Equatable {
     return lines.joined(separator: "\n")
   }
 
-  /// The prefixes of the standard library's fatal messages, which may follow a file and a line.
+  /// The prefixes of the standard library's fatal messages, in front of which the message can contain a file and a
+  /// line.
   private static let fatalWords = ["Fatal error", "Precondition failed", "Assertion failed"]
   /// The beginnings of all other messages with which the Swift runtime ends the process.
   private static let fatalBeginnings = [
@@ -74,7 +75,7 @@ struct RuntimeReports: Sendable, Equatable {
     var file: String
     var line: Int
 
-    /// - Parameter text: The beginning of a message, which must end with the location.
+    /// - Parameter text: The part of a message that ends with the source location.
     init?(_ text: Substring) {
       guard text.hasSuffix(": ") else { return nil }
       let place = text.dropLast(2)
@@ -99,8 +100,8 @@ struct RuntimeReports: Sendable, Equatable {
 extension CrashFacts {
   /// Selects the runtime error message of this crash; empty if no message belongs to the crash.
   ///
-  /// The result is empty for a trap instruction with a reason of its own, because this trap does not call a function
-  /// that reports a message.
+  /// The result is empty for a trap instruction for which the compiler emitted a reason, because this trap does not
+  /// call a function that reports a message.
   static func cause(
     in reports: RuntimeReports, isStop: Bool, isTrapWithReason: Bool, frames: [CrashReport.Frame]
   ) -> String {

@@ -8,7 +8,7 @@ import Glibc
 struct SilentDeath: Sendable {
   var death: CrashReport.Death
   var diagnosis: CrashReport.Diagnosis
-  /// The beginning of the group's key and title.
+  /// The text at the beginning of the crash group's key and title.
   var title: String
 
   /// The signals with which operators and service managers stop a healthy program.
@@ -29,8 +29,8 @@ struct SilentDeath: Sendable {
     case .status(let status):
       let signal = status & 0x7f
       guard signal != 0, !stops.contains(signal) else { return false }
-      // If a process crashed and then ended with a crash signal, it ended because of this crash, even if handlers ran
-      // in between.
+      // If a process crashed and then ended with a crash signal, it ended because of this crash, even if signal
+      // handlers of the program ran in between.
       return !(hasCrashed && crashSignals.contains(signal))
     }
   }
@@ -50,7 +50,7 @@ struct SilentDeath: Sendable {
     case .goesOn: return nil
     case .unknown:
       // Require evidence of a crash, because most processes end normally. An OOM kill in the control group is not
-      // evidence, because the kernel may have killed another process of the control group.
+      // evidence, because the victim can be another process of the control group.
       guard (losses["torn"] ?? 0) > 0 else { return nil }
     case .status(let status):
       death.signal = Int(status & 0x7f)

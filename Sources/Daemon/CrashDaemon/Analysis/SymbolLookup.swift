@@ -59,7 +59,7 @@ struct OpenCaches: SymbolLookup {
 }
 
 extension CrashRecord.Frame {
-  /// Returns the address in the image for which the name is looked up.
+  /// Returns the link address with which crashd looks up the function name of a frame.
   ///
   /// A return address is the address after the call instruction. Therefore, the result is the address one byte before
   /// the return address, which belongs to the call.

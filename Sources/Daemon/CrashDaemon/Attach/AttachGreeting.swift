@@ -53,7 +53,7 @@ struct Surroundings: Sendable {
   /// Reads the facts about a process.
   ///
   /// If the parent has already reaped the process, the result contains only the pidfd's inode. In this case, the pid
-  /// may already belong to another process.
+  /// possibly already belongs to another process.
   static func of(_ peer: Peer, _ pidfd: Descriptor?) -> Surroundings {
     let unknown = ProcessContext(machine: MachineFacts.here)
     guard let pidfd else { return Surroundings(context: unknown) }
@@ -80,8 +80,8 @@ struct Surroundings: Sendable {
 extension ProcessFacts {
   /// Makes the facts about a process from its ring, from the kernel and from `/proc`.
   ///
-  /// For a process outside of crashd's pid namespace, the kernel reports the pid 0. The pid is then the one that the
-  /// process claims in its ring.
+  /// For a process outside of crashd's pid namespace, the kernel reports the pid 0. In this case, the pid comes from
+  /// the ring, into which the process itself wrote it.
   static func introduced(
     by ring: RingSource, peer: Peer, pidfd: Descriptor?
   ) -> (facts: ProcessFacts, images: [RingContents.Image]) {
@@ -142,7 +142,7 @@ enum ProcessUnit {
     for group in named.sorted(by: { $0.controllers.utf8.count > $1.controllers.utf8.count }) {
       let names = group.path.utf8.split(separator: UInt8(ascii: "/")).map(Substring.init)
       let unit = names.last { $0.hasSuffix(".service") }
-      // Sanitize the name, because users choose the names of the groups below their own session.
+      // Sanitize the name, because users choose the names of the control groups below their own session.
       if let unit { return CleanText.line(String(unit)) }
     }
     return nil

@@ -115,7 +115,7 @@ enum AttachReply {
     reply.flags = UInt32(CS_ATTACH_TAKES_INCIDENTS)
     let text = cut(text, to: Int(CS_ATTACH_TEXT_LIMIT_BYTES))
     reply.text_bytes = UInt32(text.count)
-    // `cut` has shortened the text to at most the size of `reply.text`.
+    // The function `cut` has shortened the text to at most the size of `reply.text`.
     unsafe withUnsafeMutableBytes(of: &reply.text) { unsafe $0.copyBytes(from: text) }
     return unsafe withUnsafeBytes(of: reply) { unsafe Array($0) }
   }

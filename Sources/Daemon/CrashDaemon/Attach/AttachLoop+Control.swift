@@ -1,6 +1,6 @@
 // Sends plans and other control messages to processes.
 extension AttachLoop {
-  /// Sends each process two things if they have changed: its plan, and whether crashd may store its memory.
+  /// Sends each process two things if they have changed: its plan, and whether crashd is allowed to store its memory.
   mutating func control() {
     let (version, rules) = (configuration.board.version, configuration.settings.current.noMemory)
     guard version != boardVersion || rules != memoryRules else { return }

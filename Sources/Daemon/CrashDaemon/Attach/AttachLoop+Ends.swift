@@ -7,7 +7,7 @@ import Synchronization
 extension AttachLoop {
   mutating func processEnded(_ number: UInt64) {
     if connections[number] == nil, let ended = endings.look(at: number | 1) { tell(ended) }
-    // Read the socket once more, because it may still contain the last messages of the process.
+    // Read the socket once more, because it can still contain the last messages of the process.
     receive(number)
     close(number)
   }
@@ -23,7 +23,7 @@ extension AttachLoop {
     process.control.end()
     memory.hangUp(number)
     process.endTime_ns.store(Moment.monotonic_ns(), ordering: .relaxed)
-    // Announce the process to the pipeline even if `isAnnounced` is already set. The pipeline may have ignored an
+    // Announce the process to the pipeline even if `isAnnounced` is already set. The pipeline could have ignored an
     // earlier announcement because the process had made too many announcements without a new record.
     process.hasEnded.store(true, ordering: .releasing)
     configuration.events.yield(.announced(process))
@@ -32,8 +32,8 @@ extension AttachLoop {
       return tell(EndedProcess(process: process, end: .goesOn))
     }
     if let ended = endings.begin(process, pidfd: connection.pidfd, token: number | 1) { return tell(ended) }
-    // Accept queued connections first. The process may have replaced its program (`execve`) before it ended, and the
-    // hello of the new program may still be queued.
+    // Accept queued connections first. The process could have replaced its program (`execve`) before it ended, and the
+    // hello of the new program could still be queued.
     takeWaiting()
     if let ended = endings.look(at: number | 1) { tell(ended) }
   }
@@ -49,7 +49,7 @@ extension AttachLoop {
   /// program (`execve`).
   ///
   /// The earlier connections of the process belong to its former program. A child process that was not created by
-  /// `fork` may hold these connections open. Without this function, crashd would report the end of the process once
+  /// `fork` can hold these connections open. Without this function, crashd would report the end of the process once
   /// more for the former program.
   /// - Returns: The name under which systemd already stores the ring, and the stored names that belong to the former
   ///   program.

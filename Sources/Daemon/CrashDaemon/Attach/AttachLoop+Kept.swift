@@ -31,7 +31,7 @@ extension AttachLoop {
       configuration.events.yield(.attached(process, ImageFile.list(images)))
       announce(process)
     }
-    // Read the stored connections after the stored processes, because a hello may be the second hello of a stored
+    // Read the stored connections after the stored processes, because a hello can be the second hello of a stored
     // process.
     var trials = configuration.trials
     for kept in configuration.keptConnections {

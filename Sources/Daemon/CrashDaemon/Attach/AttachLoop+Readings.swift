@@ -11,7 +11,7 @@ extension AttachLoop {
 
     /// The maximum number of processes whose resource usage is read in one iteration of the loop.
     ///
-    /// A message from a process has to wait until at most this number of readings is complete.
+    /// A message from a process waits for at most this number of readings.
     static let perTurn = 64
     static let period_ns: UInt64 = 10_000_000_000
     /// The minimum interval between two rounds of readings, per attached process.
@@ -70,7 +70,7 @@ extension AttachLoop {
 
   /// Schedules the next readings earlier, because a control group reached its memory limit.
   ///
-  /// The reason is that the kernel may kill a process of the group soon.
+  /// At the limit, the kernel can kill a process of the group at any time.
   mutating func readSoon() {
     readings.next_ns = min(
       readings.next_ns, readings.last_ns + UInt64(connections.count) * Readings.hurryPerProcess_ns)

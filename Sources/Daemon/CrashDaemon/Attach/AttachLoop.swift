@@ -95,7 +95,7 @@ struct AttachLoop {
   private var rate: AttachRate
   var nextToken = Self.firstToken
   private var isListening = false
-  /// The time at which crashd accepts connections again after it had no free descriptor for one.
+  /// The time at which crashd accepts connections again, after a connection for which crashd had no free descriptor.
   ///
   /// If crashd tried again immediately, the poller would report the same waiting connection repeatedly.
   private var listensAgain_ns: UInt64 = 0
@@ -123,10 +123,10 @@ struct AttachLoop {
   mutating func run(commands: () -> [AttachServer.Command]) throws(SystemError) {
     takeKept()
     // First accept the waiting connections, and then list the files that were already in the spool before crashd
-    // started. The comment of `spooled` explains the order.
+    // started. The comment at the function `spooled` explains the order.
     takeWaiting()
     configuration.events.yield(.spooled(nil))
-    // Wake the loop once, because commands may have arrived before the loop began.
+    // Wake the loop once, because other threads can send commands before the loop begins.
     poller.wake()
     while true {
       configuration.heartbeat.beat()
@@ -140,7 +140,7 @@ struct AttachLoop {
         case .stop:
           try settleAll()
           // Announce every ring to the pipeline once more, because the message with which a process announced its
-          // record may have been lost.
+          // record could have been lost.
           for connection in connections.values { connection.process.map(announce) }
           for ended in endings.lookAll() { tell(ended) }
           // If systemd stores the descriptors, the next crashd handles the processes whose end is not known yet.
@@ -180,7 +180,7 @@ struct AttachLoop {
   ///
   /// If the pid is nil, all connections are read.
   private mutating func settle(_ pid: Int32?) {
-    // Accept connections first. The connection of a process that has ended may still be in the listener's queue,
+    // Accept connections first. The connection of a process that has ended can still be in the listener's queue,
     // together with all messages of the process.
     takeWaiting()
     spooled()
@@ -231,8 +231,8 @@ extension AttachLoop {
       case 0: accepted(AttachSocket(descriptor: Descriptor(owning: number)))
       case EINTR, ECONNABORTED: continue
       case EMFILE, ENFILE, ENOMEM, ENOBUFS:
-        // The connection stays in the listener's queue, and the poller would report it again immediately. Therefore,
-        // crashd stops accepting connections for some time.
+        // crashd has no free descriptor, so the connection stays in the listener's queue, and the poller would report
+        // it again immediately. Therefore, crashd stops accepting connections for some time.
         configuration.ledger.refuse("connection", from: Peer(pid: 0, uid: geteuid()), because: SystemError.text(code))
         poller.remove(configuration.listener)
         isListening = false
@@ -327,9 +327,8 @@ extension AttachLoop {
         } else if let process = connection.process {
           handle(message, of: process, number)
         } else {
-          // Return after the hello. A later iteration of the loop reads the other messages of the process. The reason
-          // is that this function may run while a connection is being closed, and must then not close another
-          // connection.
+          // Return after the hello. A later iteration of the loop reads the other messages of the process. This
+          // function can run while crashd closes a connection, and must not close another connection at that time.
           return greet(message, number, connection, socket)
         }
       } catch {
@@ -406,7 +405,7 @@ extension AttachLoop {
       }
       if let events = process.facts.memory { memory.join(number, events) }
       configuration.events.yield(.attached(process, images))
-      // Announce the process to the pipeline now, because the process may have crashed before it attached.
+      // Announce the process to the pipeline now, because the process could have crashed before it attached.
       announce(process)
     } catch {
       refuse(socket, connection.peer, error)
@@ -418,7 +417,7 @@ extension AttachLoop {
   private mutating func checkLimits(_ peer: Peer) throws(AttachRefusal) {
     let limits = configuration.limits
     let (uid, account) = (peer.uid, limits.account(of: peer.uid))
-    // Count the connections without copying them. There may be thousands of connections, and each attach counts them.
+    // Count the connections without copying them. There can be thousands of connections, and each attach counts them.
     let all = limits.places(limits.processes, for: uid)
     guard connections.values.count(where: { $0.process != nil }) < all else {
       throw .limit("\(all) processes are attached")

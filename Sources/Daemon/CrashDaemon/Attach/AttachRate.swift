@@ -1,4 +1,4 @@
-/// Limits how often the processes of a user may attach, with a token bucket.
+/// Limits with a token bucket how often the processes of a user are allowed to attach.
 ///
 /// Root has no limit. No crash is lost if crashd refuses a process: when a process that is not attached crashes, it
 /// writes its ring to the spool.
@@ -18,9 +18,9 @@ struct AttachRate {
 
   init(perMinute: Int) { self.perMinute = max(1, perMinute) }
 
-  /// Whether one more process of a user may attach now.
+  /// Whether one more process of a user is allowed to attach now.
   ///
-  /// The limit applies to `account`.
+  /// The bucket of `account` is used.
   mutating func admit(_ uid: UInt32, as account: UInt32, at now_ns: UInt64) -> Bool {
     guard uid != 0 else { return true }
     let full = Double(perMinute)

@@ -42,7 +42,7 @@ struct AttachSocket {
 
   /// Ends the connection immediately, even if other processes hold it open.
   ///
-  /// Other processes that may hold the connection are systemd, until crashd removes the stored descriptor, and the
+  /// Other processes that can hold the connection are systemd, until crashd removes the stored descriptor, and the
   /// process that started crashd. Messages that were already sent can still be read. If a refused process crashes
   /// later, it detects that there is no reader, and writes its ring to the spool.
   func hangUp() { shutdown(descriptor.number, Int32(SHUT_RDWR)) }

@@ -23,13 +23,13 @@ struct ProcessFacts: Sendable {
   var isRestricted = false
   /// Whether the pid comes only from the ring, and the kernel did not confirm it.
   ///
-  /// True if the process did not connect, or if crashd's pid namespace does not contain the process.
+  /// The value is true if the process did not connect, or if crashd's pid namespace does not contain the process.
   var isPIDClaimed = false
   /// Whether the record comes from a record line, which a client imported.
   var isImported = false
   /// The numbers of items that did not fit into the record line, by the kind of loss.
   var cut: [String: Int] = [:]
-  /// The range of times at which the events in the ring may have happened; nil if any time is possible.
+  /// The range of times at which the events in the ring can have happened; nil if any time is possible.
   var times: TimeBounds?
   /// The environment of the process, as it was at the attach.
   var context = ProcessContext()
@@ -45,7 +45,7 @@ struct ProcessFacts: Sendable {
 }
 
 extension ProcessFacts {
-  /// Sets the bounds for times in the ring.
+  /// Returns the facts with bounds for the times in the ring.
   ///
   /// A stored report does not need bounds, because crashd checked its times before it stored the report for the first
   /// time.
@@ -112,7 +112,7 @@ struct RingSource: Sendable {
   /// Older versions of the library do not send these wake-ups.
   func announcesIncidents() -> Bool { mapping.announcesIncidents() }
 
-  /// Whether crashd may send the process a message about the program's last crash (the last-crash notice).
+  /// Whether crashd can send the process a message about the program's last crash (the last-crash notice).
   func takesLastCrash() -> Bool { mapping.takesLastCrash() }
 
   /// Returns the result of the last self-test of the guards; nil if the process has not run the self-test.
@@ -127,9 +127,9 @@ struct RingSource: Sendable {
   /// Returns the stamp of the ring: a value that differs from an earlier stamp if a record has changed.
   func stamp() -> RingStamp { mapping.stamp(usedBy: descriptor.number) }
 
-  /// Keeps the pages of the ring that `body` reads in memory until `body` returns.
+  /// Keeps in memory the pages of the ring that `body` reads, until `body` returns.
   ///
-  /// Without this function, each reading would release the pages, which is expensive.
+  /// Without this function, each read of the ring would release the pages, which is expensive.
   func withPages<Value>(_ body: () async -> Value) async -> Value {
     mapping.keepPages()
     defer { mapping.letGoOfPages() }

@@ -3,9 +3,9 @@ import Synchronization
 
 /// Records whether a process has applied its plan.
 ///
-/// The attach thread writes the outcome, and calls of clients read it.
+/// The attach thread writes the outcome, and the calls that serve clients read it.
 final class ControlOutcome: Sendable {
-  /// A part of a plan, to which one message of the plan belongs.
+  /// A part of a plan; each message of a plan belongs to one part.
   enum Subject: Sendable, Equatable {
     case protection
     case guards

@@ -2,11 +2,11 @@ import CShimRing
 
 /// The control messages for one process.
 ///
-/// The number of unanswered messages is limited, so that all of them fit into the socket's buffer.
+/// The number of unanswered messages is limited, so that all unanswered messages fit into the socket's buffer.
 struct ControlQueue {
   private struct Message {
     var number: UInt32
-    /// The number of the round to which the message belongs; each new plan starts a round.
+    /// The number of the round to which the message belongs; a round consists of the messages of one plan.
     var round: UInt32
     var subject: String
     var kind: cs_control_kind
@@ -37,7 +37,7 @@ struct ControlQueue {
     // began.
     round = UInt32.random(in: 1...UInt32.max)
     waiting = waiting.filter { $0.kind == .CS_CONTROL_LAST_CRASH }
-    // Send the message that withholds memory first, because the process may crash at any time.
+    // Send the message that withholds memory first, because the process can crash at any time.
     let withhold = isWithheld ? [ControlPlan.withhold(round: round)] : []
     for message in withhold + ControlPlan.messages(of: plan, round: round) {
       waiting.append(

@@ -1,7 +1,8 @@
 import Glibc
 import LinuxSystem
 
-/// Records which hello crashd is about to read, so that a later crashd can detect a hello that crashes crashd.
+/// Records which hello (the first message of a process) crashd is about to read, so that a later crashd can detect a
+/// hello that crashes crashd.
 protocol HelloBook: Sendable {
   /// Must be called before crashd reads a hello.
   mutating func begin(_ name: String) -> HelloTrials.Verdict

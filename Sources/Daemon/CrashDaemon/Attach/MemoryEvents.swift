@@ -65,7 +65,7 @@ struct MemoryEvents: Sendable, Equatable {
 
 /// A line of `/proc/PID/cgroup`, which has the form `HIERARCHY:CONTROLLERS:PATH` (cgroups(7)).
 ///
-/// The code splits the line at bytes and not at characters, because a path may contain any bytes. Splitting at bytes is
+/// The code splits the line at bytes and not at characters, because a path can contain any bytes. Splitting at bytes is
 /// also faster than splitting at characters, and crashd parses these lines at each attach.
 struct ControlGroup {
   /// The controllers of the hierarchy; empty for the hierarchy of cgroup version 2.

@@ -4,9 +4,9 @@ import Glibc
 struct MemoryShare: Sendable, Equatable {
   /// The path of the control group.
   var cgroup: String
-  /// The number of OOM kills that may have killed the ended process.
+  /// The number of OOM kills that could have killed the ended process.
   var kills: Int
-  /// The number of processes that these OOM kills may have killed, including the ended process.
+  /// The number of processes that these OOM kills could have killed, including the ended process.
   ///
   /// Each of the counted processes was killed, or its exit status is not known yet.
   var candidates = 1
@@ -18,7 +18,7 @@ struct MemoryShare: Sendable, Equatable {
 ///
 /// The counter of a control group counts the OOM kills of all processes in the group. The kernel increments the counter
 /// before it kills the process. Therefore, each process has a baseline: the counter's value when the process was last
-/// found running. An OOM kill may have killed the process only if it was counted after the baseline and before the
+/// found running. An OOM kill can be the kill of the process only if it was counted after the baseline and before the
 /// hang-up of the connection. Each OOM kill kills at most one process.
 struct MemoryGroups {
   private struct Member {
@@ -27,7 +27,7 @@ struct MemoryGroups {
     /// The value of the OOM kill counter when the connection closed; nil while the connection is open.
     var atHangUp: Int?
 
-    /// The OOM kills that may have killed the process; nil while its connection is open.
+    /// The OOM kills that could have killed the process; nil while its connection is open.
     var rangeAtHangUp: Range<Int>? { atHangUp.map { baseline..<max(baseline, $0) } }
   }
 
@@ -88,7 +88,7 @@ struct MemoryGroups {
   ///   - path: The path of the group's counter file.
   ///   - now_ns: The current time.
   ///   - isWell: Whether a process has not ended and is not being killed.
-  /// - Returns: Whether the baselines may increase if the counter is read again after `settling_ns`.
+  /// - Returns: Whether the baselines can increase if the counter is read again after `settling_ns`.
   mutating func look(at path: String, at now_ns: UInt64, isWell: (UInt64) -> Bool) -> Bool {
     guard var group = groups[path] else { return false }
     if now_ns >= group.time_ns + Self.settling_ns {
@@ -105,10 +105,10 @@ struct MemoryGroups {
     return mayMove(path, at: now_ns)
   }
 
-  /// Whether the baseline of a process in the group may still increase, because crashd has not found the process
+  /// Whether the baseline of a process in the group can still increase, because crashd has not found the process
   /// running since the last OOM kill.
   ///
-  /// The result is false after `attention_ns`. A victim that waits for a disk may exit later, and crashd must not read
+  /// The result is false after `attention_ns`. A victim that waits for a disk can exit later, and crashd must not read
   /// the counter often until then.
   func mayMove(_ path: String, at now_ns: UInt64) -> Bool {
     guard let group = groups[path], now_ns < group.time_ns + Self.attention_ns else { return false }
@@ -122,7 +122,7 @@ struct MemoryGroups {
 
   func contains(_ path: String) -> Bool { groups[path] != nil }
 
-  /// Reads the OOM kill counter when a connection is closed, because the kernel may remove the group with its last
+  /// Reads the OOM kill counter when a connection is closed, because the kernel can remove the group with its last
   /// process.
   mutating func hangUp(_ number: UInt64, at now_ns: UInt64) {
     guard let member = members[number], member.atHangUp == nil, var group = groups[member.group] else { return }

@@ -37,7 +37,7 @@ struct Poller: Sendable {
 
   /// Makes the current or the next call of `wait` return.
   ///
-  /// Any thread may call this function.
+  /// Any thread can call this function.
   func wake() {
     var one: UInt64 = 1
     // write reads the eight bytes of `one`, which is valid during the call. The error EAGAIN means that a wake-up is

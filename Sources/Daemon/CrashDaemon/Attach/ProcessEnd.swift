@@ -20,7 +20,8 @@ enum ProcessEnd: Sendable, Equatable {
   /// Determines how the process of a pidfd ended; nil if the kernel does not report the end yet.
   ///
   /// The kernel reports the exit status after the parent has reaped the process. If the parent never reaps the process,
-  /// the process stays a zombie. A process that may trace the zombie can read the status from `/proc`.
+  /// the process stays a zombie. A process that is allowed to trace the zombie (ptrace) can read the status from
+  /// `/proc`.
   static func of(pidfd: Descriptor, pid: Int32) -> ProcessEnd? {
     var status: Int32 = 0
     // The call writes one number, to `status`.
@@ -34,8 +35,8 @@ enum ProcessEnd: Sendable, Equatable {
 
   private static func zombie(_ pidfd: Descriptor, _ pid: Int32) -> ProcessEnd? {
     guard let stat = ProcessStat.read(pid: pid, of: pidfd), stat.state == "Z" else { return nil }
-    // If crashd may not trace the process, the kernel shows the exit status 0, which must not be used. crashd may not
-    // trace a process if crashd runs as root in a container, or if the process has more privileges than crashd's user.
+    // If crashd is not allowed to trace the process, the kernel shows the exit status 0, which must not be used. This
+    // is the case if crashd runs as root in a container, or if the process has more privileges than crashd's user.
     guard stat.exitStatus != 0 else { return nil }
     return .status(stat.exitStatus)
   }

@@ -42,19 +42,19 @@ struct ProcessEndings {
     guard let pidfd else { return EndedProcess(process: process, end: .unknown) }
     let peer = process.facts.peer
     var ending = Ending(process: process, pidfd: pidfd, end: ProcessEnd.of(pidfd: pidfd, pid: peer.pid))
-    // The kernel closes the descriptors of an exiting process before the process becomes a zombie. A killed process may
-    // close the connection even earlier, because the shield's thread has its own descriptor table and may end before the
-    // first thread. Therefore, if the connection is closed and the process is neither exiting nor being killed, the
+    // The kernel closes the descriptors of an exiting process before the process becomes a zombie. A killed process can
+    // close the connection even earlier, because the shield's thread has its own descriptor table and can end before
+    // the first thread. Therefore, if the connection is closed and the process is neither exiting nor being killed, the
     // process itself has closed the connection.
     if ending.end == nil, let stat = ProcessStat.read(pid: peer.pid, of: pidfd), !stat.isBeingKilled {
-      // Check the end again, because the process may have ended after the first check.
+      // Check the end again, because the process could have ended after the first check.
       ending.end = ProcessEnd.of(pidfd: pidfd, pid: peer.pid)
       if ending.end == nil && !pidfd.isReadable {
         poller.remove(pidfd)
         return ending.ended(.goesOn)
       }
     }
-    // Each user has a limit of its own, because the parent processes of a user may never reap their children.
+    // Each user has a separate limit, because the parent processes of a user possibly never reap their children.
     let account = limits.account(of: peer.uid)
     let count = counts[account, default: 0]
     guard

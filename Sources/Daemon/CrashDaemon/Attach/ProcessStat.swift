@@ -14,7 +14,7 @@ struct ProcessStat: Equatable {
   ///
   /// If a process is being killed, SIGKILL is pending.
   var pending: UInt64
-  /// The exit status in the format of wait(2); 0 if the reader may not trace the process.
+  /// The exit status in the format of wait(2); 0 if the reader is not allowed to trace the process.
   var exitStatus: Int32
 
   /// Whether the first thread is exiting (PF_EXITING).
@@ -25,7 +25,7 @@ struct ProcessStat: Equatable {
 
   /// Reads `/proc` for the process of a pidfd.
   ///
-  /// Returns nil if the parent has reaped the process, because its pid may then belong to another process.
+  /// Returns nil if the parent has reaped the process, because its pid can then belong to another process.
   static func read(pid: Int32, of pidfd: Descriptor) -> ProcessStat? {
     let stat = read(pid: pid)
     // Check after the read that the process still exists. If the process exists, the pid belonged to this process
@@ -40,9 +40,9 @@ struct ProcessStat: Equatable {
 
   /// Parses `PID (NAME) STATE …`.
   ///
-  /// NAME may contain any characters, including parentheses.
+  /// NAME can contain any characters, including parentheses.
   static func parse(_ text: String) -> ProcessStat? {
-    // Search for the byte and not for the character, because the last bytes of a name and the parenthesis may form one
+    // Search for the byte and not for the character, because the last bytes of a name and the parenthesis can form one
     // character.
     guard let end = text.utf8.lastIndex(of: UInt8(ascii: ")")) else { return nil }
     // The rest of the line consists of ASCII numbers and letters, with one space between them, and of a newline.
@@ -60,11 +60,12 @@ struct ProcessImage: Equatable, Sendable {
   var device: UInt64
   var inode: UInt64
 
-  /// Identifies the program file of a process; nil if crashd may not read the link, or if the process has ended.
+  /// Identifies the program file of a process; nil if crashd is not allowed to read the link, or if the process has
+  /// ended.
   static func of(pid: Int32, _ pidfd: Descriptor) -> ProcessImage? {
     var facts = cd_file_facts()
-    // The call writes one structure, to `facts`. The call does not access the file system of the program, which may
-    // never answer.
+    // The call writes one structure, to `facts`. The call does not access the file system of the program, which can
+    // block forever.
     guard unsafe cd_process_look_at_program(pid, &facts) == 0, cd_process_exists(pidfd.number) else { return nil }
     return ProcessImage(device: facts.device, inode: facts.inode)
   }

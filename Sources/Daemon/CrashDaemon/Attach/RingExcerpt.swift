@@ -53,7 +53,7 @@ enum RingExcerpt {
     return packed
   }
 
-  /// Returns the version of a file that was checked before, by its size.
+  /// Returns the ring version of a file, according to the file's size; the size was checked before.
   private static func version(of descriptor: Int32) throws(SystemError) -> RingVersion {
     var status = stat()
     // fstat fills the struct whose address it gets.
@@ -63,7 +63,7 @@ enum RingExcerpt {
 
   /// Returns the entries of running and trapped requests.
   ///
-  /// An entry of a request that has ended still has its texts, which no report may show.
+  /// An entry of a request that has ended still has its texts, which must not appear in any report.
   private static func openRequests(
     of descriptor: Int32, at start: Int, _ header: [UInt8]
   ) throws(SystemError) -> [UInt8] {
@@ -98,7 +98,7 @@ enum RingExcerpt {
     return offset
   }
 
-  /// Returns a count of the header, at most `limit`.
+  /// Returns a count from the ring's header, limited to `limit`.
   private static func count(_ field: PartialKeyPath<cs_ring_header>, in header: [UInt8], limit: Int32) -> Int {
     let offset = place(field)
     guard header.count >= offset + 4 else { return 0 }

@@ -9,11 +9,11 @@ import Synchronization
 ///
 /// The bounds come from the kernel and from crashd's own clock.
 ///
-/// The process writes the times into its ring, and its clock may have been wrong. crashd replaces an impossible time
+/// The process writes the times into its ring, and its clock could have been wrong. crashd replaces an impossible time
 /// with the time at which it first read the record. Without this replacement, a report with a future time would always
 /// be the newest report. A report with a time far in the past would be pruned immediately.
 struct TimeBounds: Sendable, Equatable {
-  /// The earliest possible time in CLOCK_BOOTTIME; nil if the time may be before the last boot.
+  /// The earliest possible time in CLOCK_BOOTTIME; nil if the time could be before the last boot.
   ///
   /// The value is the start of the process, or 0 if the start is unknown.
   var earliestBoot_ns: UInt64?
@@ -22,7 +22,7 @@ struct TimeBounds: Sendable, Equatable {
 
   /// The earliest accepted time is 2023-01-01, because no program used this shield earlier.
   static let floor_ns: UInt64 = 1_672_531_200_000_000_000
-  /// The tolerance of all bounds, because the kernel counts the start of a process in ticks, and because the clock may
+  /// The tolerance of all bounds, because the kernel counts the start of a process in ticks, and because the clock can
   /// be corrected slightly.
   private static let slack_ns: UInt64 = 1_000_000_000
 
@@ -66,7 +66,7 @@ struct TimeBounds: Sendable, Equatable {
     return min(earliest, now.real_ns)...now.real_ns
   }
 
-  /// Returns the claimed time if it is possible.
+  /// Returns the time that the process reported if this time is possible.
   ///
   /// Otherwise, returns the time of the file's last change. If that time is also impossible, returns the current time.
   func possible(_ claimed_ns: UInt64, at now: Clocks) -> UInt64 {
@@ -129,7 +129,7 @@ final class CrashTimes: Sendable {
 }
 
 extension CrashReport {
-  /// Copies the times of the report that this report replaces.
+  /// Copies the times of the stored report that this report replaces.
   ///
   /// The times in the former report were checked when crashd stored it.
   mutating func keepTimes(of old: CrashReport) {

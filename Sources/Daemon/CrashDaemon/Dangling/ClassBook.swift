@@ -5,7 +5,7 @@ import DanglingStatistics
 struct ClassBook: Codable, Sendable {
   /// The maximum number of entries in the statistics.
   ///
-  /// If there are more entries, the entries with the fewest hits are evicted.
+  /// If there are more entries, the entries with the fewest hits (uses of quarantined objects) are evicted.
   static let limit = 512
 
   private struct Key: Hashable, Codable {
@@ -18,7 +18,7 @@ struct ClassBook: Codable, Sendable {
     var statistics: ClassStatistics
     /// The number of deallocations of the class in one process, averaged over the processes of the build.
     var deallocations = 0.0
-    /// The number of hits (uses of quarantined objects) since the last period ended.
+    /// The number of hits since the last period ended.
     var hits = 0.0
     var attributed = 0.0
     /// The time at which crashd last read counters of the class, in seconds since 1970.
@@ -42,7 +42,7 @@ struct ClassBook: Codable, Sendable {
     return latest.mapValues(\.statistics)
   }
 
-  /// Adds the counts of a class by which the counters of one process have increased since crashd last read them.
+  /// Adds to the statistics of a class the increase of its counters in one process since crashd last read them.
   /// - Parameters:
   ///   - counted: The class with its current counters.
   ///   - before: The class with its counters at the last reading; nil at the first reading.
@@ -93,7 +93,7 @@ struct ClassBook: Codable, Sendable {
     entries[index].attributed += 1
   }
 
-  /// Ends a round of readings, in which crashd read all processes.
+  /// Records that crashd has read the counters of all processes once.
   ///
   /// If an hour has passed since the last period ended, this function also ends the current period.
   mutating func endRound(at time_s: Double) {

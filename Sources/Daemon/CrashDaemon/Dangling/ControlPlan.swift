@@ -28,7 +28,7 @@ struct ControlPlan: Sendable, Equatable {
   var words: [Word] = []
   var guards = GuardWords()
 
-  /// A message of a round, with the name of the class to which the message applies.
+  /// A message of a round (the messages of one plan), with the name of the class to which the message applies.
   typealias Message = (subject: String, kind: cs_control_kind, payload: [UInt8])
 
   /// Returns the messages of one round.

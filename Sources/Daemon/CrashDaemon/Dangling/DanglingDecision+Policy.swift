@@ -3,7 +3,7 @@ import CrashReport
 import DanglingStatistics
 
 extension DanglingDecision {
-  /// Makes the stored record of a decision that the statistics caused.
+  /// Makes the stored record of a decision that the policy made from the statistics.
   init(_ event: PolicyEvent) {
     self.init(
       time: Moment(seconds: event.time_s).description, action: .init(event.action.rawValue),

@@ -50,11 +50,11 @@ extension PolicyKeeper {
 
 /// The evidence for a use-after-free of a class that an incident gives.
 enum DanglingUse: Equatable {
-  /// A deallocated object was used.
+  /// The program used a deallocated object.
   ///
   /// If `hasDelay` is true, the age of the object in quarantine is a sample of the delay between deallocation and use.
   case hit(ClassStatistics.HitKind, hasDelay: Bool)
-  /// A handle returned nil, because the object of the handle had been deallocated.
+  /// A handle returned nil, because its object had been deallocated.
   case handleMiss
 
   /// Classifies an incident.
@@ -68,8 +68,8 @@ enum DanglingUse: Equatable {
       switch cs_ring_dangling(rawValue: incident.kind) {
       case .CS_RING_DANGLING_HANDLE: self = .handleMiss
       case .CS_RING_DANGLING_OVER_RELEASE: self = .hit(.release, hasDelay: true)
-      // The quarantine detects uses of the kinds DRIFT and WRITE only when the object leaves the quarantine. Therefore,
-      // the time of the use is unknown.
+      // The quarantine detects uses of the access kinds DRIFT and WRITE only when the object leaves the quarantine.
+      // Therefore, the time of the use is unknown.
       case .CS_RING_DANGLING_DRIFT, .CS_RING_DANGLING_WRITE: self = .hit(.audit, hasDelay: false)
       default: self = .hit(.call, hasDelay: true)
       }

@@ -29,9 +29,9 @@ struct RuleChange: Sendable, Equatable {
 extension PolicyKeeper {
   /// Finds the visible services that match a name.
   ///
-  /// A service matches if its name or the name of its executable contains `name`, or if the path of its program equals
-  /// `name`. If `name` is nil, all visible services match. The name of a process may differ from the name of its
-  /// executable. The name of a service is the name of the process that attached last.
+  /// A service matches if its name, or the name of its executable, contains the text `name`, or if the path of its
+  /// program equals `name`. If `name` is nil, all visible services match. The name of a process can differ from the
+  /// name of its executable. The name of a service is the name of the process that attached last.
   func find(_ name: String?, _ visibility: Visibility) -> [ServiceKey] {
     services.keys.sorted().filter { key in
       guard visibility.includes(key) else { return false }
@@ -41,7 +41,7 @@ extension PolicyKeeper {
     }
   }
 
-  /// Changes the rules of the given services.
+  /// Changes the operator's rules of the given services.
   func change(_ keys: [ServiceKey], _ change: RuleChange, by uid: UInt32? = nil) {
     for key in keys {
       guard var rules = services[key]?.policy.loop.rules else { continue }
@@ -82,7 +82,7 @@ extension PolicyKeeper {
     }
   }
 
-  /// Removes the override of a class, so that the program's request and crashd's statistics apply again.
+  /// Removes the operator's override for a class, so that the program's request and crashd's statistics apply again.
   func reset(_ keys: [ServiceKey], _ className: String, by uid: UInt32? = nil) {
     for key in keys {
       guard let now = current(key, of: className), now != Override() else { continue }
@@ -109,7 +109,7 @@ extension PolicyKeeper {
       wish: policy.wishes[className])
   }
 
-  /// Restores the former overrides of a class if all processes answered that they do not have the class.
+  /// Restores the overrides that existed before a change if all processes answered that they do not have the class.
   func restore(_ overrides: [ServiceKey: Override], of className: String) {
     for (key, before) in overrides.sorted(by: { $0.key < $1.key }) {
       put(before, key, className, "withdrawn: no process has the class \(className)", by: nil)
@@ -143,7 +143,7 @@ extension PolicyKeeper {
   }
 
   /// Waits until the attached processes of the services have answered their plans, but not longer than `timeout_ms`.
-  /// - Returns: The number of attached processes, and the number of processes that have applied the part `subject` of
+  /// - Returns: The number of attached processes, and the number of processes that have applied their part `subject` of
   ///   the plan.
   func settle(
     _ keys: [ServiceKey], about subject: ControlOutcome.Subject, timeout_ms: Int
@@ -152,7 +152,7 @@ extension PolicyKeeper {
       (services[key]?.processes.values.map { ($0.outcome, board.plan(of: key)) } ?? [])
     }.filter { !$0.0.now.isOver }
     // Wait for one process after another, all with the same deadline. The loop does not wait for a process that has
-    // already answered.
+    // already answered its plan.
     let deadline_ns = Moment.monotonic_ns() + UInt64(timeout_ms) * 1_000_000
     for (outcome, plan) in outcomes {
       let now_ns = Moment.monotonic_ns()

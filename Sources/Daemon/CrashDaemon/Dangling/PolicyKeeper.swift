@@ -9,11 +9,12 @@ import Logging
 /// Decides which classes of each service are protected.
 ///
 /// The policy keeper adds crashes and counters to the statistics and stores their state. The policy keeper passes the
-/// plans for processes to the `ProtectionBoard`. A process that crashes repeatedly or reports false counters affects
-/// only the services of its own user.
+/// plans for processes to the `ProtectionBoard`. A process that crashes repeatedly or writes false counters into its
+/// ring affects only the services of its own user.
 actor PolicyKeeper {
   struct Configuration: Sendable {
-    /// Whether an alarm of the statistics may protect classes of a service without an override of the operator.
+    /// Whether an alarm of the statistics is allowed to protect classes of a service without an override of the
+    /// operator.
     var allowsAutomaticProtection = false
     var limits = Limits()
   }
@@ -28,7 +29,7 @@ actor PolicyKeeper {
     private(set) var loads: [String: Double] = [:]
     /// Whether the service has changed since crashd last stored it.
     var isDirty = false
-    /// The time up to which the statistics include the hours of attached processes, in seconds since 1970.
+    /// The end of the period for which the statistics include the running hours of processes, in seconds since 1970.
     var counted_s: Double
     /// The time when the budget was last divided among the classes.
     var split_s: Double?
@@ -53,8 +54,8 @@ actor PolicyKeeper {
 
     /// Whether the statistics have not yet counted a crash of the process with the given ring ID.
     ///
-    /// crashd may store a report of the same crash again: it rebuilds the report when the process has recorded more
-    /// threads.
+    /// crashd can store a report of the same crash again: it rebuilds the report when the process records the crash of
+    /// another thread.
     mutating func isNew(_ incarnation: String) -> Bool {
       guard !crashed.contains(incarnation) else { return false }
       if crashed.count == PolicyKeeper.rememberedCrashes { crashed.removeFirst() }
@@ -159,7 +160,7 @@ extension PolicyKeeper {
     receive(.load(loads(of: key)), key)
   }
 
-  /// Whether the statistics count the crash in a report.
+  /// Whether the statistics count the crash that a report describes.
   ///
   /// The statistics count only use-after-free crashes whose diagnosis has a high confidence. This function does not run
   /// on the actor, so the caller can call it without waiting.
@@ -167,7 +168,7 @@ extension PolicyKeeper {
     report.diagnosis.cause == .dangling && report.diagnosis.confidence >= leastConfidence
   }
 
-  /// Counts the crash in a report after the report was stored.
+  /// Counts the crash that a report describes, after crashd stored the report.
   func stored(_ report: CrashReport, of facts: ProcessFacts) {
     guard Self.counts(report) else { return }
     let key = ServiceKey(facts)
@@ -202,9 +203,9 @@ extension PolicyKeeper {
   static func build(_ facts: ProcessFacts) -> String { facts.buildID.isEmpty ? "unknown" : facts.buildID }
 }
 
-// Advances the time of the statistics, and applies and stores decisions.
+// Advances the time of the statistics, and applies and stores the resulting decisions.
 extension PolicyKeeper {
-  /// Ends a round of readings, in which crashd read the counters of all processes.
+  /// Records that crashd has read the counters of all processes once.
   ///
   /// The function advances the time in the statistics and stores the changed services.
   func tick() {
@@ -217,7 +218,7 @@ extension PolicyKeeper {
     }
   }
 
-  /// Passes an input to the policy loop of a service, stores the resulting events, and publishes the resulting plan.
+  /// Passes an input to the policy of a service, stores the resulting events, and publishes the resulting plan.
   func receive(_ input: PolicyInput, _ key: ServiceKey) {
     guard var service = services[key] else { return }
     let before = service.policy.loop.protection
@@ -270,7 +271,7 @@ extension PolicyKeeper {
       // Only services of the same user are evicted. A service for which an operator has set quarantine rules is not
       // evicted.
       let idle = own.filter { $0.value.processes.isEmpty && !$0.value.policy.hasRules }
-      // Services with guard modes are evicted last. These services can be evicted, because `guards set` for all
+      // Services with guard modes are evicted last. Even these services must be evictable, because `guards set` for all
       // programs gives guard modes to every service.
       let oldest = idle.min { left, right in
         (left.value.policy.guards == nil ? 0 : 1, left.value.policy.lastSeen_s)

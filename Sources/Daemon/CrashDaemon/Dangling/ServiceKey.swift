@@ -32,7 +32,7 @@ struct ServiceKey: Sendable, Hashable, Comparable {
 }
 
 extension Visibility {
-  /// Whether a client with this visibility may see and change the service.
+  /// Whether a client with this visibility is allowed to see and change the service.
   func includes(_ key: ServiceKey) -> Bool {
     switch self {
     case .all: true

@@ -52,7 +52,7 @@ struct ServicePolicy: Codable, Sendable {
     lastSeen_s = time_s
   }
 
-  /// Whether an operator has set a rule for the quarantine.
+  /// Whether an operator has set an override for the quarantine.
   var hasRules: Bool {
     loop.rules.pin != .automatic || !loop.rules.listedClasses.isEmpty || !loop.rules.releasedClasses.isEmpty
       || hasOperatorsBudget

@@ -2,10 +2,10 @@ import CrashReport
 
 /// Finds the ID of the container in which a process runs.
 ///
-/// The ID is a part of the names of control groups and mounts, which container engines choose.
+/// The ID is a part of the names of control groups and mounts, and container engines choose these names.
 ///
-/// A user who may create control groups can choose these names, too. Therefore, crashd only prints the ID in the
-/// report, and makes no decision with it. If containers are nested, the result is the innermost container.
+/// A user who is allowed to create control groups can choose these names, too. Therefore, crashd only prints the ID in
+/// the report, and makes no decision with it. If containers are nested, the result is the innermost container.
 enum ContainerName {
   private static let digits = 64
   /// The names of the container engines by the prefixes of their systemd scopes.
@@ -16,11 +16,11 @@ enum ContainerName {
   ]
   /// The names of the container engines by the parent directories of their containers' control groups.
   ///
-  /// The whole name of a control group in such a directory is the container's ID.
+  /// In such a directory, the name of a control group is the container's ID.
   private static let directories = ["docker": "docker", podDirectory: "podman"]
   /// The parent directory of podman's pods, and of podman's containers without a pod, with the cgroup driver cgroupfs.
   private static let podDirectory = "libpod_parent"
-  /// The prefixes of the scopes in which the engines' own processes run.
+  /// The prefixes of the scopes in which the processes of the container engines themselves run.
   private static let monitors: Set = ["crio-conmon", "libpod-conmon"]
   /// The name of the container engine for each directory from which an engine mounts files into containers.
   private static let mounts = ["containers": "docker", "overlay-containers": "podman"]
@@ -68,8 +68,8 @@ enum ContainerName {
         found.name = name ?? found.name
       }
     }
-    // Discard the ID that was found by /etc/hostname in a pod, because this file belongs to the pod's sandbox and not
-    // to the process's container.
+    // Discard the ID that comes from the mount of /etc/hostname in a pod, because this file belongs to the pod's
+    // sandbox and not to the process's container.
     if found.podUID != nil { (found.id, found.runtime) = (nil, nil) }
     if found == CrashReport.Container() { return nil }
     found.source = "mountinfo"

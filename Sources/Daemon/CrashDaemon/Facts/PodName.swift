@@ -1,6 +1,6 @@
 /// Finds the uid of the pod in which a container runs, in names that kubelet and podman choose.
 ///
-/// The same limits as for `ContainerName` apply: users may choose these names, too.
+/// The same limits as for `ContainerName` apply: users can choose these names, too.
 enum PodName {
   /// Finds the pod in the path components of a control group, up to the container.
   ///

@@ -1,7 +1,7 @@
 import CrashReport
 import CrashRing
 
-/// The facts in a process's report that do not come from the ring.
+/// The facts in a crash report that do not come from the ring of the process.
 ///
 /// Most of these facts can be read only while the process is attached. For a ring from the spool, these facts are nil.
 struct ProcessContext: Sendable, Equatable {
@@ -11,12 +11,12 @@ struct ProcessContext: Sendable, Equatable {
   /// The command line, in which the scrubber has replaced secrets.
   var commandLine: String?
   var resources: CrashReport.Resources?
-  /// The requests that an earlier analysis has stored; nil if it stored none.
+  /// The requests that an earlier analysis stored; nil if it stored none.
   var requests: Requests?
   /// The control groups that limit the memory of the process.
   var memoryLimit: MemoryLimit?
 
-  /// The numbers of requests and the requests in flight, of the first analysis.
+  /// The numbers of requests and the requests in flight, as the first analysis read them.
   struct Requests: Sendable, Equatable {
     var counts: CrashReport.RequestCounts
     var inFlight: CrashReport.InFlight
@@ -38,7 +38,7 @@ struct ProcessContext: Sendable, Equatable {
     cgroup = MachineFacts.text((known.first { $0.path != "/" } ?? known.first)?.path, limit: Self.cgroupLimit)
   }
 
-  /// Makes the context from a report that was stored earlier.
+  /// Makes the context of a process from a report that was stored earlier.
   init(_ report: CrashReport) {
     (machine, container, resources) = (report.machine, report.container, report.resources)
     (cgroup, commandLine) = (report.process.cgroup, report.process.commandLine)

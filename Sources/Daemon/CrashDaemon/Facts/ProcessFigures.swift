@@ -3,7 +3,7 @@ import Glibc
 
 /// Parses numbers about a process from files in `/proc`.
 ///
-/// crashd reads only the beginning of a file, so the text of a file may be truncated.
+/// crashd reads only the beginning of a file, so the text of a file can be truncated.
 enum ProcessFigures {
   /// Returns the number in a line of the form `KEY: NUMBER kB`, converted to bytes.
   static func kibibytes(_ key: String, in text: String) -> Int? {
@@ -45,7 +45,8 @@ enum ProcessFigures {
   /// - Parameters:
   ///   - pid: The pid of the process. After this call, the caller must check that the pid still belongs to the same
   ///     process.
-  ///   - limit: The memory limit of the process, which names its control groups.
+  ///   - limit: The memory limit of the process; it also contains the paths of the control groups that limit the
+  ///     process.
   ///   - time: The current time.
   ///   - read: Reads the beginning of the file with a path.
   ///   - descriptors: Counts the open descriptors of a process.

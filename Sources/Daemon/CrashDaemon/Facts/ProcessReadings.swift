@@ -14,7 +14,7 @@ final class ProcessReadings: Sendable {
     var ofCrash: CrashReport.Resources?
     /// The time at which crashd last tried to make a reading because of a crash.
     var tried_ns: UInt64?
-    /// Whether the reads that may block were made or are queued.
+    /// Whether the reads that can block are complete or queued.
     var hasSlowRead = false
     var commandLine: String?
     var container: CrashReport.Container?
@@ -24,7 +24,7 @@ final class ProcessReadings: Sendable {
   /// The time within which several wake-ups (messages that announce a record) are treated as one crash, because a
   /// process wakes crashd twice for one crash.
   ///
-  /// Therefore, a process that wakes crashd continuously causes only one reading per second.
+  /// Therefore, a process that sends wake-ups continuously causes only one reading per second.
   private static let sameCrash_ns: UInt64 = 1_000_000_000
 
   /// Reads the current resource usage of a process.
@@ -34,8 +34,8 @@ final class ProcessReadings: Sendable {
   ///   - facts: The facts about the process.
   ///   - pidfd: The pidfd of the process.
   ///   - isOfCrash: Whether the process is in its crash handler.
-  /// - Returns: False if the last reading at a crash is less than one second old. In this case, the function reads
-  ///   nothing.
+  /// - Returns: The result is false if the last reading at a crash is less than one second old. In this case, the
+  ///   function reads nothing.
   @discardableResult
   func measure(_ facts: ProcessFacts, _ pidfd: Descriptor, isOfCrash: Bool = false) -> Bool {
     let now = Moment.monotonic_ns()
@@ -57,10 +57,10 @@ final class ProcessReadings: Sendable {
     return true
   }
 
-  /// Reads the command line, and the container and the pod if the control groups do not name them.
+  /// Reads the command line, and the container and the pod if the names of the control groups do not contain them.
   ///
-  /// The reads run on a separate thread, because they may block. To read the arguments, the kernel reads the memory of
-  /// the process. The kernel may wait for the process, or for a file that the process has mapped. The files in `/proc`
+  /// The reads run on a separate thread, because they can block. To read the arguments, the kernel reads the memory of
+  /// the process. The kernel can wait for the process, or for a file that the process has mapped. The files in `/proc`
   /// are read once for each process. If too many reads of the account are already queued, the function reads nothing,
   /// and a later call tries again.
   /// - Parameters:
@@ -86,8 +86,8 @@ final class ProcessReadings: Sendable {
         ? SmallFile.text(at: "/proc/\(peer.pid)/cmdline", limitBytes: CommandLine.readLimitBytes) : nil
       let mounts = needsContainer ? SmallFile.text(at: "/proc/\(peer.pid)/mountinfo", limitBytes: Self.mountBytes) : nil
       guard cd_process_exists(pidfd.number) else { return }
-      // The privacy rules were checked when the settings were read. If the rules are invalid nevertheless, drop the
-      // command line, because the command line may contain secrets.
+      // crashd checked the privacy rules when the settings were read. If the rules are invalid nevertheless, drop the
+      // command line, because the command line can contain secrets.
       let text = (try? TextScrubber(privacy)).flatMap { scrubber in
         bytes.flatMap { CommandLine.text($0, scrubbedBy: scrubber) }
       }
@@ -97,10 +97,10 @@ final class ProcessReadings: Sendable {
 
   private static let mountBytes = 65_536
 
-  /// Adds the readings to the context that was read when the process attached.
+  /// Adds the readings to the context that crashd read when the process attached.
   /// - Parameters:
   ///   - context: The context from the time of the attach.
-  ///   - isOfCrash: Whether the reading at the last crash is preferred to the last reading.
+  ///   - isOfCrash: Whether to prefer the reading at the last crash to the latest reading.
   /// - Returns: The context, with the readings.
   func added(to context: ProcessContext, isOfCrash: Bool = true) -> ProcessContext {
     var context = context

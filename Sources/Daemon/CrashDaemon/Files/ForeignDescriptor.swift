@@ -1,5 +1,5 @@
 // Handles descriptors of files that a user chose. Closing one of these descriptors calls the user's file system, which
-// may never answer.
+// can block forever.
 import CLinux
 import Glibc
 import LinuxSystem
@@ -7,7 +7,7 @@ import LinuxSystem
 extension Descriptor {
   /// Takes ownership of the descriptor of a file that a user chose.
   ///
-  /// A separate thread, which may block, closes the descriptor when this object is released.
+  /// A separate thread closes the descriptor after this object is released, because the close can block.
   convenience init(foreign number: Int32, of user: UInt32) {
     self.init(owning: number) { number in
       ForeignFileWork.shared.submit(of: user, at: FileFacts.place(of: number)) { close(number) }

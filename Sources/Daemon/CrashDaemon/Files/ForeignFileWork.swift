@@ -3,17 +3,17 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-/// Runs work that may block in a file system that crashd does not trust.
+/// Runs work that can block in a file system that crashd does not trust.
 ///
 /// The work opens a path that a process named, or closes a descriptor that a process sent. A file system that a user
-/// provides (FUSE) may never answer. A network file system whose server is down may not answer, either.
+/// provides (FUSE) can block forever. A network file system whose server is down can block for a long time.
 ///
-/// The work runs on separate threads, and never in Swift's cooperative pool or on the attach thread. Each account may
-/// use a limited number of these threads. For each device or directory (`place`), at most one of the account's threads
-/// works at a time. Therefore, a device that blocks occupies only one thread, and the user's work on other devices
-/// continues.
+/// The work runs on separate threads, and never in Swift's cooperative pool or on the attach thread. Each account is
+/// allowed to use a limited number of these threads. For each device or directory (`place`), at most one thread of the
+/// account works at a time. Therefore, a device that blocks occupies only one thread, and the user's work on other
+/// devices continues.
 final class ForeignFileWork: Sendable {
-  /// A piece of work that waits for a thread or runs.
+  /// A piece of work that is waiting for a thread, or is running.
   struct Piece: Sendable {
     fileprivate var account: UInt32
     fileprivate var place: String
@@ -25,7 +25,7 @@ final class ForeignFileWork: Sendable {
   private struct Queue {
     /// The waiting pieces of each device or directory, in the order of their submission.
     var waiting: [String: [Piece]] = [:]
-    /// The devices and directories whose work waits and does not run, in the order in which they are served.
+    /// The devices and directories that have waiting work but no running work, in the order in which they are served.
     var ready: [String] = []
     var running: Set<String> = []
     /// The number of waiting pieces of the account.
@@ -78,7 +78,7 @@ final class ForeignFileWork: Sendable {
 
   init(_ limits: Limits) { self.limits = limits }
 
-  /// Whether a user has the maximum number of waiting pieces of work.
+  /// Whether a user has reached the maximum number of waiting pieces of work.
   ///
   /// In this case, crashd must not accept further work of this user.
   func isFull(_ user: UInt32) -> Bool {
@@ -91,7 +91,7 @@ final class ForeignFileWork: Sendable {
   ///
   /// - Parameters:
   ///   - user: The owner of the file.
-  ///   - place: The device or directory that may block. One piece of a user's work runs at a time at each place.
+  ///   - place: The device or directory that can block. The user's work at one place never runs concurrently.
   ///   - body: The work, which runs on the separate thread.
   /// - Returns: The queued work, which can be withdrawn while it waits.
   @discardableResult
@@ -136,7 +136,7 @@ final class ForeignFileWork: Sendable {
     return await withCheckedContinuation { answer.take($0) }
   }
 
-  /// Does the same as the async function `result(of:at:timeout_ms:_:)`, but blocks the calling thread.
+  /// Runs `body` like the async function `result(of:at:timeout_ms:_:)`, but blocks the calling thread.
   func wait<Value: Sendable>(
     of user: UInt32, at place: String, timeout_ms: Int, _ body: @escaping @Sendable () -> Value
   ) -> Value? {
@@ -173,7 +173,8 @@ final class ForeignFileWork: Sendable {
       account, beside: state.running, of: limits.foreignThreads, most: limits.foreignThreadsPerUser)
   }
 
-  /// Returns the account with the fewest running threads, of all accounts whose work may run.
+  /// Returns the account whose work is next: of all accounts whose work is allowed to run, the account with the fewest
+  /// running threads.
   private func nextAccount(_ state: State) -> UInt32? {
     state.queues.lazy.filter { !$0.value.ready.isEmpty && self.mayRun($0.key, state) }
       .min { $0.value.running.count < $1.value.running.count }?.key

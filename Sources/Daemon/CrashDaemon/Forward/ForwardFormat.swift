@@ -22,7 +22,7 @@ struct ForwardFormat {
   enum Answer: Equatable {
     /// The collector acknowledges all events up to the given cursor.
     case has(StoreCursor)
-    /// The collector acknowledges the oldest event that it had not acknowledged yet.
+    /// The collector acknowledges the oldest unacknowledged event.
     case hasNext
     /// The collector rejects an event for the given reason.
     case refused(String)
@@ -34,7 +34,7 @@ struct ForwardFormat {
   /// The byte that ends each message to the collector and each answer of the collector.
   var separator: UInt8 { format == .jsonl ? UInt8(ascii: "\n") : 0 }
 
-  /// `lost` is the number of events between the previous event and this event that were removed or are unreadable.
+  /// `lost` is the number of events between the previous event and this event that crashd removed or cannot read.
   func message(_ event: StoredReport, _ report: JSONValue, lost: Int) throws -> ByteBuffer {
     let line = Line(
       cursor: event.cursor.description, id: event.id, lost: lost > 0 ? lost : nil, report: report)

@@ -14,7 +14,7 @@ public struct ForwardSettings: Sendable, Hashable {
   public var path: String
   /// The format of the events.
   public var format = Format.jsonl
-  /// Whether a collector that receives JSON lines acknowledges events with lines of the form `{"ack": CURSOR}`.
+  /// Whether the collector, if it receives JSON lines, acknowledges events with lines of the form `{"ack": CURSOR}`.
   public var acknowledges = false
   /// Whether crashd applies the privacy rules to events before it sends them.
   public var scrubs = true
@@ -31,6 +31,6 @@ public struct ForwardSettings: Sendable, Hashable {
   /// The name under which the store saves the collector's cursor.
   var subscriber: String { Self.subscriberPrefix + path }
 
-  /// Whether an event is treated as delivered only after the collector has acknowledged it.
+  /// Whether crashd treats an event as delivered only after the collector has acknowledged it.
   var waitsForAcknowledgement: Bool { format == .varlink || acknowledges }
 }

@@ -1,7 +1,7 @@
 import CrashStore
 import Synchronization
 
-/// The events that were sent on one connection, and how many of them the collector has acknowledged.
+/// The events that crashd sent on one connection and that the collector has not acknowledged yet.
 ///
 /// One task sends events, and another task receives acknowledgements. An acknowledgement takes effect immediately, even
 /// while the next event is being sent.
@@ -16,9 +16,9 @@ final class ForwardWindow: Sendable {
 
   private let state: Mutex<State>
   private let continuation: AsyncStream<Void>.Continuation
-  /// A stream that contains one element for all acknowledgements that arrived since its previous element was read.
+  /// A stream that yields an element after one or more acknowledgements have arrived.
   ///
-  /// Only one task may read the stream.
+  /// Only one task is allowed to read the stream.
   let progress: AsyncStream<Void>
   /// The epoch (ID and key) of the store to which the connection's cursors belong.
   let epoch: StoreEpoch
@@ -48,7 +48,7 @@ final class ForwardWindow: Sendable {
     }
   }
 
-  /// Acknowledges all events up to a cursor.
+  /// Records that the collector acknowledges all events up to a cursor.
   /// - Returns: The number of events that this call acknowledges; nil if crashd has not sent the event of this cursor
   ///   yet.
   func acknowledge(through cursor: StoreCursor) -> Int? {
@@ -58,8 +58,9 @@ final class ForwardWindow: Sendable {
     }
   }
 
-  /// Acknowledges the oldest event that the collector has not acknowledged yet.
-  /// - Returns: Always 1, the number of acknowledged events; nil if all events are already acknowledged.
+  /// Records that the collector acknowledges the oldest event that it has not acknowledged yet.
+  /// - Returns: Always 1, which is the number of acknowledged events; nil if the collector has already acknowledged all
+  ///   events.
   func acknowledgeNext() -> Int? {
     take { $0.open.isEmpty ? nil : 1 }
   }

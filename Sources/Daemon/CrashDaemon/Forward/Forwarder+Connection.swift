@@ -7,7 +7,7 @@ import NIOPosix
 // Handles one connection to a collector.
 extension Forwarder {
   private static let answerLimitBytes = 4_096
-  /// The maximum number of received answers that no task has read yet.
+  /// The maximum number of received answers that the task which handles answers has not read yet.
   ///
   /// The limit is sufficient, because a collector sends at most one answer for each event of a page.
   private static let answerLimit = 64
@@ -22,7 +22,7 @@ extension Forwarder {
     configuration.counts.change(forward.path) { $0.isConnected = true }
     let window = ForwardWindow(from: start)
     var outcome: Result<Void, any Error> = .success(())
-    // The cancellation of the task does not end a pending write. Therefore, the handler closes the connection, which
+    // Canceling the task does not end a pending write. Therefore, the cancellation handler closes the connection, which
     // ends the write.
     await withTaskCancellationHandler {
       do {
@@ -51,7 +51,7 @@ extension Forwarder {
     let separator = ForwardFormat(format: forward.format).separator
     return try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .connectTimeout(.milliseconds(Int64(configuration.limits.collector_ms)))
-      // A collector that does not send acknowledgements may close its sending direction without ending the connection.
+      // A collector that does not send acknowledgements can close its sending direction without ending the connection.
       .channelOption(.allowRemoteHalfClosure, value: !listens)
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
@@ -102,7 +102,7 @@ extension Forwarder {
       while true {
         let page = try store.eventPage(after: cursor, filter, limit: batch)
         lost += try store.removed(after: cursor, through: page.end).count + page.unreadable
-        // Read the privacy rules for each page, because they may have changed since the last page.
+        // Read the privacy rules for each page, because the operator can change them at any time.
         let scrubber = forward.scrubs ? try TextScrubber(configuration.settings.current.privacy) : nil
         for event in page.events {
           let report = try event.json.value()
@@ -117,8 +117,8 @@ extension Forwarder {
           // If the sequence ends without an element, the task was canceled.
           guard await progress.next() != nil else { throw CancellationError() }
         }
-        // Removed events are reported together with the next event. Until then, do not move the stored cursor past
-        // them.
+        // crashd reports removed events to the collector together with the next event. Until then, do not move the
+        // stored cursor past the removed events.
         if page.end != cursor, lost == 0 { try keep(page.end) }
         cursor = page.end
         hub.read(reader, to: cursor)
@@ -149,7 +149,7 @@ extension Forwarder {
   }
 }
 
-/// Passes the answers of the collector to the task that reads them.
+/// Passes the answers of the collector to the task that handles the answers.
 ///
 /// If the collector sends more answers than the stream can hold, the handler disconnects the collector.
 private final class ForwardAnswers: ChannelInboundHandler {
@@ -159,8 +159,8 @@ private final class ForwardAnswers: ChannelInboundHandler {
   private let end: AsyncStream<[UInt8]>.Continuation
 
   /// - Parameters:
-  ///   - answers: The stream of the answers; nil if no task reads answers. Without this stream, the channel carries raw
-  ///     bytes.
+  ///   - answers: The stream of the answers; nil if no task reads answers. If the value is nil, the channel delivers
+  ///     raw bytes, which this handler ignores.
   ///   - end: The stream that the handler finishes when the connection ends.
   init(_ answers: AsyncStream<[UInt8]>.Continuation?, end: AsyncStream<[UInt8]>.Continuation) {
     (self.answers, self.end) = (answers, end)
@@ -173,6 +173,6 @@ private final class ForwardAnswers: ChannelInboundHandler {
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-  /// NIO also calls this function for a channel that was never connected.
+  /// SwiftNIO also calls this function for a channel that was never connected.
   func handlerRemoved(context: ChannelHandlerContext) { end.finish() }
 }

@@ -47,7 +47,7 @@ struct Forwarder: Sendable {
     while !Task.isCancelled {
       let before = configuration.counts.delivered(forward.path)
       do {
-        // Connect only after the store has an event to send, so that the collector need not run before that.
+        // Connect only when the store has an event to send. The collector need not run earlier.
         guard let start = try await firstEvent() else { return }
         try await send(from: start)
       } catch {
@@ -79,8 +79,8 @@ struct Forwarder: Sendable {
       let page = try configuration.store.eventPage(after: seen, filter, limit: 1)
       if !page.events.isEmpty { return cursor }
       (seen, unreadable) = (page.end, unreadable + page.unreadable)
-      // Removed and unreadable events are reported to the collector together with the next event. Until then, the
-      // collector's stored cursor must not move past them.
+      // crashd reports removed and unreadable events to the collector together with the next event. Until then, the
+      // collector's stored cursor must not move past the removed and unreadable events.
       if seen != cursor, unreadable == 0, try configuration.store.removed(after: cursor, through: seen).count == 0 {
         try keep(seen)
         cursor = seen

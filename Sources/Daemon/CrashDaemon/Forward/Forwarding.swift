@@ -31,7 +31,7 @@ actor Forwarding: Service {
     for (forward, task) in running where !wanted.contains(forward) {
       task.cancel()
       running[forward] = nil
-      // Wait until the task of the removed collector has ended. The new settings may contain a collector with the same
+      // Wait until the task of the removed collector has ended. The new settings can contain a collector with the same
       // path, which continues at the stored cursor of the removed collector.
       await task.value
       configuration.counts.forget(forward.path)

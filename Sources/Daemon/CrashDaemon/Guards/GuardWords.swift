@@ -18,11 +18,11 @@ enum GuardMode: String, Sendable, Codable, CaseIterable {
 
 /// The operator's overrides of the guard modes for one program.
 ///
-/// If a kind of guard has no override, the program's own mode applies.
+/// For a kind of guard without an override, the program's own mode applies.
 struct GuardWords: Codable, Sendable, Equatable {
   /// The modes of guards at call sites, by the name of the guard's kind.
   ///
-  /// A later version of crashd may have stored a mode that this version does not support. crashd keeps this mode, but
+  /// A later version of crashd could have stored a mode that this version does not support. crashd keeps this mode, but
   /// does not send it to processes.
   var modes: [String: String] = [:]
   /// The modes of implicit protections, by kind.

@@ -4,9 +4,10 @@ import CrashStore
 import Logging
 import Synchronization
 
-// Stores counts. One transaction takes everything that waits, so that many crashes at once cost one transaction.
+// Stores counts. One transaction stores all waiting counts, so that many crashes at the same time need only one
+// transaction.
 extension HealthBook {
-  /// Stores what waits, and returns when that is done.
+  /// Stores all waiting counts, and returns when the transaction is complete.
   func write() async {
     await withCheckedContinuation { continuation in
       let begins = state.withLock { state in
@@ -37,7 +38,7 @@ extension HealthBook {
     var marks: [RingKey: HealthMark] = [:]
 
     mutating func add(_ life: Life, at now: Moment, _ body: (inout HealthChange) -> Void) {
-      // All times have the same length, so the order of the texts is the order of the times.
+      // The times are strings of the same length, so the order of the strings is the order of the times.
       let (first, last) = (min(life.first.description, now.description), now.description)
       var change = changes[life.key] ?? HealthChange(life.key, first: first, last: last)
       change.first = min(change.first, first)
@@ -59,13 +60,15 @@ extension HealthBook {
     let shared = sharedPrograms()
     var batch = Batch()
     var counted: [RingKey: Life] = [:]
-    // The ends come first: a process may have attached again with the ring of an earlier connection.
+    // Count the ends of processes first: after one connection of a process ended, the process could have attached again
+    // with the same ring.
     for end in ends { count(end, wall, shared, in: &batch) }
     for (ring, life) in lives {
       var life = life
       let isNew = !life.isMarkRead
-      // Ordering: `end` may have copied the life before an earlier call moved its mark. Ends therefore always read the
-      // stored mark, and only attached processes use the mark in memory.
+      // Ordering: `end` could have copied the `Life` before an earlier call of this function advanced its mark.
+      // Therefore, always read the stored mark for an ended process, and use the mark in memory only for an attached
+      // process.
       guard let mark = batch.marks[ring] ?? (isNew ? storedMark(of: life) : life.mark), !mark.hasEnded else { continue }
       life.mark = mark
       let figures = life.ring.healthFigures(withNames: isNew)
@@ -81,7 +84,8 @@ extension HealthBook {
     do throws(StoreError) {
       try store.add(health: Array(batch.changes.values), marks: Array(batch.marks.values))
       state.withLock { state in
-        // A life that ended meanwhile may have been replaced by another connection of the same process.
+        // If a process ended during this function, another connection of the same process could have replaced its
+        // `Life`.
         for (ring, life) in counted where state.lives[ring]?.first == life.first {
           state.lives[ring]?.mark = life.mark
           state.lives[ring]?.isMarkRead = true
@@ -94,9 +98,9 @@ extension HealthBook {
     forgetIfDue()
   }
 
-  /// Keeps what the store did not accept for the next call.
+  /// Puts the counts that the store did not accept back into the queue, so that the next call stores them.
   ///
-  /// The marks did not change, so nothing is counted twice.
+  /// The marks did not change, so crashd counts nothing twice.
   private func keep(_ ends: [End], _ returns: [ReturnTimes.Return], because error: StoreError) {
     let (isFirst, dropped) = state.withLock { state in
       state.ends = Array((ends + state.ends).suffix(Self.endLimit))
@@ -108,13 +112,13 @@ extension HealthBook {
     if dropped > 0 { logger.error("release health lacks the ends of \(dropped) processes") }
   }
 
-  /// Adds the growth of a process since its mark, and moves the mark.
+  /// Adds the increase of a process's counters since its mark, and advances the mark.
   private func count(
     _ life: inout Life, _ figures: RingContents.HealthFigures, upTo time_ns: UInt64, _ wall: Moment,
     _ shared: Set<HealthKey>, unattended_ms: UInt64? = nil, lost: UInt64 = 0, crashes: Int = 0, in batch: inout Batch
   ) {
     let mark = life.mark
-    // The mark moves by whole milliseconds, so that the rest is counted next time.
+    // Advance the mark by whole milliseconds only, so that the next call counts the remainder.
     let ran_ms = unattended_ms ?? time_ns.subtractingOrZero(mark.counted_ns) / 1_000_000
     if unattended_ms == nil { life.mark.counted_ns = mark.counted_ns &+ ran_ms &* 1_000_000 }
     (life.mark.begun, life.mark.finished) = (max(mark.begun, figures.begun), max(mark.finished, figures.finished))
@@ -143,7 +147,7 @@ extension HealthBook {
     var life = end.life
     let ring = RingKey(id: life.mark.ring, user: life.key.uid)
     if let mark = batch.marks[ring] ?? storedMark(of: life) { life.mark = mark }
-    // The earlier crashd counted this end, but was killed before it could drop the ring.
+    // The previous crashd counted this end, but was killed before systemd removed the ring from the descriptor store.
     guard !life.mark.hasEnded else { return }
     let isCrash = end.isCrash == true
     count(
@@ -153,7 +157,7 @@ extension HealthBook {
     batch.marks[ring] = life.mark
   }
 
-  /// The builds that run, if another build of their program runs as well.
+  /// The running builds of programs of which more than one build is running.
   private func sharedPrograms() -> Set<HealthKey> {
     let keys = Set(running().keys)
     let programs = Dictionary(grouping: keys) { HealthProgram($0) }
@@ -167,7 +171,7 @@ extension HealthBook {
     init(_ key: HealthKey) { (uid, program) = (key.uid, key.program) }
   }
 
-  /// Removes old counts once an hour.
+  /// Removes old counts, at most once an hour.
   private func forgetIfDue() {
     let now_ns = clocks.monotonic_ns()
     let isDue = state.withLock { state in
@@ -185,7 +189,7 @@ extension HealthBook {
 
   private func hour(_ moment: Moment) -> Int { Int(clamping: moment.nanoseconds / 3_600_000_000_000) }
 
-  /// Divides a time that ends now among the hours in which it passed.
+  /// Divides a period that ends now among the clock hours that it covers.
   static func hours(endingAt wall: Moment, _ ran_ms: UInt64) -> [(hour: Int, time_ms: Int)] {
     let hour_ms: UInt64 = 3_600_000
     let end_ms = wall.nanoseconds / 1_000_000
@@ -200,7 +204,7 @@ extension HealthBook {
     return parts
   }
 
-  /// Returns the growth of a counter in a ring; a process can write any number there.
+  /// Returns the increase of a counter in a ring, with a limit, because a process can write any number into its ring.
   private static func growth(_ before: UInt64, _ now: UInt64) -> Int {
     Int(clamping: min(now.subtractingOrZero(before), 1 << 40))
   }

@@ -7,44 +7,45 @@ import Synchronization
 
 /// Counts the running time, the requests and the crashes of each build, by hour.
 ///
-/// The numbers of a process are read from its ring, so that they are complete at the moment of a crash. With each count,
-/// the store records what the counts include of the process (`HealthMark`). If crashd is restarted or killed, the next
-/// crashd counts the rest of each process.
+/// crashd reads the counters of a process from its ring, so the counters are complete even if the process crashes. With
+/// the counts, the store saves a mark for each process (`HealthMark`): the part of the process's counters that the
+/// counts already include. If crashd is restarted or killed, the next crashd counts only what follows the mark.
 final class HealthBook: Sendable {
   /// The clocks, which tests replace.
   struct Clocks: Sendable {
     /// CLOCK_MONOTONIC, in nanoseconds.
     ///
-    /// Steps of the wall clock do not change it, and it stands still while the machine is suspended.
+    /// Steps of the wall clock do not change CLOCK_MONOTONIC, and it does not advance while the machine is suspended.
     var monotonic_ns: @Sendable () -> UInt64 = { Moment.monotonic_ns() }
     /// The wall clock, which selects the hour of a count.
     var wall_ns: @Sendable () -> UInt64 = { Moment.now().nanoseconds }
-    /// The ID of this boot, because CLOCK_MONOTONIC begins again at each boot.
+    /// The ID of this boot, because CLOCK_MONOTONIC begins at 0 at each boot.
     var boot = SmallFile.text(at: "/proc/sys/kernel/random/boot_id", limitBytes: 64)?.filter { !$0.isWhitespace } ?? ""
   }
 
-  /// A process whose counts grow.
+  /// A process that is being counted.
   struct Life: Sendable {
     let key: HealthKey
     let ring: RingSource
     let first: Moment
-    /// The numbers of the connections with this ring; a process may attach again.
+    /// The numbers of the connections with this ring: more than one if the process attached again.
     var numbers: Set<UInt64>
-    /// Whether the process had ended before it attached, so that no more running time is counted.
+    /// Whether the process had already ended when this crashd attached it; its running time is then not counted any
+    /// more.
     let hadEnded: Bool
     var mark: HealthMark
-    /// Whether `mark` includes what an earlier crashd counted.
+    /// Whether `mark` was read from the store, and therefore includes what an earlier crashd counted.
     var isMarkRead = false
   }
 
-  /// The end of a life that is not stored yet.
+  /// The end of a process that the store has not saved yet.
   struct End: Sendable {
     var life: Life
     var figures: RingContents.HealthFigures
     var time_ns: UInt64
-    /// Nil if the process goes on without this ring.
+    /// The value is nil if the connection was closed but the process still runs, without this ring.
     var isCrash: Bool?
-    /// The running time, if the process ran without crashd.
+    /// The running time, if the process was never attached; otherwise nil.
     var unattended_ms: UInt64?
   }
 
@@ -54,14 +55,14 @@ final class HealthBook: Sendable {
     var returns: [ReturnTimes.Return] = []
     var times = ReturnTimes()
     var waiters: [CheckedContinuation<Void, Never>] = []
-    /// Whether the running time of attached processes must be counted, too.
+    /// Whether the next transaction must also count the running time of attached processes.
     var isDue = false
     var isWriting = false
     var nextForget_ns: UInt64 = 0
     var hasFailed = false
   }
 
-  /// The maximum number of ends that wait while the store fails.
+  /// The maximum number of ends that crashd holds in memory while the store fails.
   static let endLimit = 4_096
 
   let store: ReportStore
@@ -73,7 +74,7 @@ final class HealthBook: Sendable {
     (self.store, self.clocks, self.logger) = (store, clocks, logger)
   }
 
-  /// Begins to count a process.
+  /// Begins to count the running time and the requests of a process.
   func attach(_ process: AttachedProcess) {
     let facts = process.facts
     let (now_ns, ring, key) = (clocks.monotonic_ns(), RingKey(facts), HealthKey(facts))
@@ -91,11 +92,11 @@ final class HealthBook: Sendable {
     }
   }
 
-  /// Counts the end of a process, and returns when it is stored or waits because the store fails.
+  /// Counts the end of a process, and returns after the store saved it or refused it; a refused end waits in memory.
   ///
   /// - Parameters:
-  ///   - process: The process, whose ring does not change any more.
-  ///   - isCrash: Whether a crash ended the process; nil if the process goes on without this ring.
+  ///   - process: The process; its ring must not change any more.
+  ///   - isCrash: Whether a crash ended the process; nil if the process still runs, without this ring.
   func end(_ process: AttachedProcess, isCrash: Bool?) async {
     let ring = RingKey(process.facts)
     let closed_ns = process.endTime_ns.load(ordering: .relaxed)
@@ -103,7 +104,7 @@ final class HealthBook: Sendable {
     let figures = process.ring.healthFigures()
     let isOver = state.withLock { state in
       guard var life = state.lives[ring], life.numbers.remove(process.number) != nil else { return false }
-      // Another connection of the same process still counts it.
+      // The process has another connection with the same ring, and is still being counted.
       if isCrash == nil, !life.numbers.isEmpty {
         state.lives[ring] = life
         return false
@@ -133,7 +134,7 @@ final class HealthBook: Sendable {
       key: key, ring: process.ring, first: Moment(nanoseconds: min(crash_ns, clocks.wall_ns())), numbers: [],
       hadEnded: true, mark: HealthMark(key, ring: ring.id, boot: clocks.boot, counted_ns: 0))
     if let mark = storedMark(of: life) { life.mark = mark }
-    // The process ran since its start, or since crashd last counted it.
+    // Count the time from the start of the process, or from the last time at which crashd counted it.
     let since_ns = max(start_ns, UInt64(clamping: life.mark.last_s) * 1_000_000_000)
     let ran_ns = min(crash_ns.subtractingOrZero(since_ns), Self.longestUnattended_ns)
     let end = End(
@@ -142,10 +143,11 @@ final class HealthBook: Sendable {
     await write()
   }
 
-  /// The longest time for which a process without crashd is counted, because the process itself reports its start.
+  /// The maximum running time that is counted for a process that was never attached; there is a maximum because the
+  /// process itself reports its start time.
   private static let longestUnattended_ns: UInt64 = 30 * 86_400_000_000_000
 
-  /// Counts the running processes up to now.
+  /// Counts the running time and the requests of all attached processes up to now.
   func tick() async {
     state.withLock { $0.isDue = true }
     await write()
@@ -158,13 +160,13 @@ final class HealthBook: Sendable {
     }
   }
 
-  /// Returns what the store says that the counts include of a process.
+  /// Returns the stored mark of a process.
   ///
-  /// If the store says nothing, the result is the mark of the life. Nil if the store cannot be read.
+  /// If the store has no mark, the result is the mark in `life`. The result is nil if the store cannot be read.
   func storedMark(of life: Life) -> HealthMark? {
     do throws(StoreError) {
       guard var mark = try store.healthMark(life.key, ring: life.mark.ring) else { return life.mark }
-      // The clock of another boot says nothing about this one.
+      // A reading of CLOCK_MONOTONIC from another boot cannot be compared with readings of this boot.
       if mark.boot != clocks.boot { (mark.boot, mark.counted_ns) = (clocks.boot, life.mark.counted_ns) }
       return mark
     } catch {

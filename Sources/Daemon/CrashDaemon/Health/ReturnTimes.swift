@@ -1,11 +1,13 @@
 import CrashStore
 
-/// Measures how long a program was away after a crash: from the end of a process to the next attach.
+/// Measures how long a program did not run after a crash: from the end of the crashed process to the attach of the next
+/// process.
 ///
-/// A process replaces a crashed one if it has the same user, executable and unit. The events may arrive in any order,
-/// because crashd learns the end of a process only after its parent has reaped it.
+/// A new process counts as the restart of a crashed process if it has the same user, executable and unit. The end and
+/// the attach can be reported in any order, because crashd learns the end of a process only after its parent has reaped
+/// it.
 struct ReturnTimes: Sendable {
-  /// What a supervisor starts again.
+  /// The user, the executable and the unit, which are the same for a crashed process and for its restart.
   struct Service: Hashable, Sendable {
     var program: ServiceKey
     var unit: String?
@@ -13,7 +15,7 @@ struct ReturnTimes: Sendable {
     init(_ facts: ProcessFacts) { (program, unit) = (ServiceKey(facts), facts.unit) }
   }
 
-  /// A program that is back.
+  /// A restart of a program after a crash.
   struct Return: Sendable, Equatable {
     /// The build that crashed.
     var key: HealthKey
@@ -25,14 +27,15 @@ struct ReturnTimes: Sendable {
     var arrivals: [UInt64] = []
   }
 
-  /// The maximum numbers of services, and of crashes and arrivals of one service.
+  /// The maximum number of services, and the maximum number of crashes and of attaches that are remembered for one
+  /// service.
   private static let (serviceLimit, eventLimit) = (4_096, 64)
-  /// The longest time that is still a return.
+  /// The maximum time between a crash and an attach that counts as a restart.
   private static let longest_ns: UInt64 = 86_400_000_000_000
 
   private var services: [Service: Waiting] = [:]
 
-  /// Adds a process that attached.
+  /// Records that a process attached; returns the restart if a crash preceded it.
   mutating func arrive(_ service: Service, at time_ns: UInt64) -> Return? {
     change(service) { waiting in
       waiting.crashes.removeAll { time_ns > $0.end_ns && time_ns - $0.end_ns > Self.longest_ns }
@@ -46,10 +49,10 @@ struct ReturnTimes: Sendable {
     }
   }
 
-  /// Adds a process that a crash ended.
+  /// Records that a crash ended a process; returns the restart if a new process has already attached.
   mutating func crash(_ service: Service, _ key: HealthKey, at end_ns: UInt64) -> Return? {
     change(service) { waiting in
-      // The crashed process itself may have arrived at `end_ns`.
+      // Require a later time: an attach at exactly `end_ns` could be that of the crashed process itself.
       if let index = waiting.arrivals.firstIndex(where: { $0 > end_ns }) {
         let arrival = waiting.arrivals.remove(at: index)
         return Return(key: key, time_ms: (arrival - end_ns) / 1_000_000)
@@ -66,12 +69,12 @@ struct ReturnTimes: Sendable {
   }
 }
 
-/// The buckets of return times: four for each doubling of the time.
+/// The histogram buckets for restart times, with four buckets for each doubling of the time.
 enum ReturnBucket {
   private static let perDoubling = 4.0
   private static let most = 120
 
-  /// Returns the bucket of a time.
+  /// Returns the bucket that contains a time.
   static func of(_ time_ms: UInt64) -> Int {
     var (value, doublings) = (Double(time_ms) + 1, 0.0)
     while value >= 2 {
@@ -88,7 +91,7 @@ enum ReturnBucket {
     return (0..<Int(doublings)).reduce(1.0) { value, _ in value * 2 } * (1 + position - doublings) - 1
   }
 
-  /// Returns the median of times that are counted by bucket; nil if there are none.
+  /// Returns the median of the times in a histogram; nil if the histogram is empty.
   static func median_ms(_ counts: [Int: Int]) -> Double? {
     let total = counts.values.reduce(0, +)
     guard total > 0 else { return nil }

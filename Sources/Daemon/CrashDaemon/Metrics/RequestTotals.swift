@@ -5,9 +5,9 @@ import Synchronization
 /// Counts the requests and drains of processes by build, while crashd is attached to the processes.
 ///
 /// A metric must not have many combinations of labels. A user, with the uids of its range in `/etc/subuid`, has at most
-/// `buildsPerUser` builds. Beyond this limit, the build whose processes ended first is merged into the label `other`.
-/// If all builds have attached processes, a process of a further build is counted under `other` until it ends. The
-/// counts of `other` therefore never decrease.
+/// `buildsPerUser` builds. Beyond this limit, the counts of the build whose last end of a process is the longest ago
+/// are added to the label `other`. If all builds have attached processes, a process of a further build is counted under
+/// `other` until it ends. The counts of `other` never decrease.
 struct RequestTotals: Sendable {
   /// The labels of a sample.
   struct Key: Hashable, Sendable {
@@ -27,19 +27,19 @@ struct RequestTotals: Sendable {
     var begun = 0
     var finished = 0
     var failed = 0
-    /// The number of requests that had not ended when their process ended.
+    /// The number of requests that were in flight when their process ended.
     var lost = 0
     /// The number of requests whose trap was contained; `failed` includes these requests.
     var contained = 0
-    /// The number of processes that drained, by the event that ended the drain.
+    /// The number of processes that drained, by the reason for which the drain ended.
     var drains: [String: Int] = [:]
 
     init() {}
 
     /// - Parameters:
     ///   - ring: The counts in a ring, which are untrusted.
-    ///   - containment: What containment did in the process, which is untrusted too; nil if it was off.
-    ///   - member: The process, with its counts when crashd attached it; nil: all counts are zero.
+    ///   - containment: What containment did in the process, which is also untrusted; nil if containment was off.
+    ///   - member: The process, with its counts at the attach; nil means that these counts are zero.
     ///   - hasEnded: Whether the process has ended.
     init(
       _ ring: RingContents.RequestCounts, _ containment: RingContents.Containment?, since member: Member? = nil,
@@ -56,13 +56,14 @@ struct RequestTotals: Sendable {
       if hasEnded, let drain = containment?.drain { drains[Self.word(drain.end)] = 1 }
     }
 
-    /// Returns the label of a drain's end, which is one of a few words, because a process can write any number.
+    /// Returns the label for the end of a drain; the label is one of a few fixed words, because a process can write any
+    /// number.
     private static func word(_ end: CrashReport.Containment.End?) -> String {
       let end = end ?? .interrupted
       return CrashReport.Containment.End.known.contains(end) ? end.rawValue : "other"
     }
 
-    /// The maximum of each count of a process.
+    /// The maximum of each count that is accepted from one process.
     ///
     /// A process can write any number into its ring. The limit prevents an overflow of the sum of 4,096 processes.
     private static let limit: UInt64 = 1 << 40
@@ -113,13 +114,13 @@ struct RequestTotals: Sendable {
 
   /// The builds of each account.
   ///
-  /// A build moves to the end of the list when one of its processes ends. The list is therefore sorted by the time of
-  /// this end, the oldest first. The label `other` is one of the builds.
+  /// In the list of an account, a build moves to the end when one of its processes ends. The list is therefore sorted
+  /// by the time of the last end of a process, oldest first. The label `other` is one of the builds.
   private var builds: [UInt32: [Build]] = [:]
 
   /// Begins to count the requests of a process.
   ///
-  /// - Returns: The process, for the call of `end`; nil if there are too many users, so that the process is not
+  /// - Returns: The counted process, for the call of `end`; nil if there are too many users, so that the process is not
   ///   counted.
   mutating func attach(
     _ key: Key, of account: UInt32, before: RingContents.RequestCounts, containedBefore: UInt32 = 0
@@ -130,7 +131,7 @@ struct RequestTotals: Sendable {
     return Member(account: account, key: key, before: before, containedBefore: containedBefore)
   }
 
-  /// Ends counting the requests of a process, and adds its last counts.
+  /// Ends counting the requests of a process, and adds its final counts.
   mutating func end(_ member: Member, _ counts: Counts) {
     change(member.key, of: member.account) { build in
       build.attached -= 1
@@ -145,7 +146,7 @@ struct RequestTotals: Sendable {
     if builds[member.account]?.isEmpty == true { builds[member.account] = nil }
   }
 
-  /// Returns the sums of ended and attached processes, sorted by key.
+  /// Returns the sums of the counts of ended and attached processes, sorted by key.
   ///
   /// `attached` has the counts of each attached process, under the key of its `Member`.
   func sums(with attached: [(key: Key, counts: Counts)]) -> [(key: Key, counts: Counts)] {
@@ -169,7 +170,7 @@ struct RequestTotals: Sendable {
     return key
   }
 
-  /// Changes the entry of a key, which is added if it is missing.
+  /// Changes the entry of a key; adds the entry first if it is missing.
   private mutating func change(_ key: Key, of account: UInt32, _ body: (inout Build) -> Void) {
     var list = builds[account] ?? []
     let index = list.firstIndex { $0.key == key } ?? list.count

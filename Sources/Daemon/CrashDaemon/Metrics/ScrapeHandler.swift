@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// Handles one connection of a scraper, which has one request and one reply, and then closes the connection.
+/// Handles one connection of a scraper, reads one request, sends one reply, and closes the connection.
 ///
 /// The request is untrusted input. Therefore, the number of connections, the bytes and the time are limited. crashd
 /// does not store or log any part of the request.
@@ -25,8 +25,8 @@ final class ScrapeHandler: ChannelInboundHandler {
     let end = channel.eventLoop.scheduleTask(in: .milliseconds(Int64(scrapes.limit_ms))) { channel.close(promise: nil) }
     channel.closeFuture.whenComplete { _ in end.cancel() }
     let handler = ScrapeHandler(scrapes)
-    // Close silent connections early, because they would occupy connections that a scraper needs, and the number of
-    // connections is limited.
+    // Close connections that send no request early, because they would occupy connections that a scraper needs, and the
+    // number of connections is limited.
     let silence = min(scrapes.limit_ms, MetricsScrapes.silence_ms)
     let silent = channel.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(Int64(silence))) {
       if !handler.hasAnswered { channel.close(promise: nil) }

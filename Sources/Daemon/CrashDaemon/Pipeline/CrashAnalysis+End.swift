@@ -4,7 +4,7 @@ import CrashStore
 import LinuxSystem
 import Logging
 
-// Handles the part of a crash's analysis that must wait until the process has ended.
+// Handles the part of the analysis of a crash that must wait until the process has ended.
 extension CrashAnalysis {
   /// The maximum number of attempts to store the rebuilt report.
   ///
@@ -14,7 +14,7 @@ extension CrashAnalysis {
   /// If several threads crashed, rebuilds the report so that the thread whose signal ended the process comes first.
   ///
   /// The rebuild takes a permit, because it needs as much memory as a reading of a ring. The rebuild uses the symbols
-  /// that are available when the process has ended. When further symbols arrive, another task adds them to the report.
+  /// that are available at that time. When further symbols arrive, another task adds them to the report.
   func noteEnd(_ ended: EndedProcess, report id: String) async {
     guard let signal = ended.end.signal else { return }
     let permit = await permits.enter(ended.process.facts.peer.uid)
@@ -24,7 +24,7 @@ extension CrashAnalysis {
     }
   }
 
-  /// Records in the report of the trap that the process ended before its drain did.
+  /// Records in the report of the trap that the process ended during its drain.
   func noteInterruptedDrain(report id: String) async {
     await complete("the interrupted drain", of: id) { () async throws(StoreError) in
       let stored = try store.report(idPrefix: id)
@@ -44,7 +44,7 @@ extension CrashAnalysis {
       } catch .changedMeanwhile {
         continue
       } catch .noSuchReport {
-        // The report is not in the store: it waits in memory, or it was removed in the meantime.
+        // The report is not in the store: it is still in memory, or it was removed in the meantime.
         return
       } catch {
         // Do not log an outage of the store, because the store keeper logs it.
@@ -78,7 +78,7 @@ extension CrashAnalysis {
 
   /// Stores a report of an unreported exit, unless the process ended normally.
   ///
-  /// A process that crashed earlier and then ended for another reason gets two reports.
+  /// A process that survived a crash and later ended for another reason gets two reports.
   func bury(_ ended: EndedProcess, hasCrashed: Bool = false) async -> Outcome {
     guard SilentDeath.isPossible(ended, hasCrashed: hasCrashed) else { return .nothingNew }
     return await permits.withPermit(for: ended.process.facts.peer.uid) { _ in

@@ -5,17 +5,18 @@ import Logging
 
 /// Moves non-fatal incidents from the ring to the store.
 extension CrashAnalysis {
-  /// The number of occurrences of each incident of a ring.
+  /// The number of occurrences of each incident of a ring, as crashd last read it.
   ///
   /// The key is the number that identifies the incident in the ring.
   typealias Occurrences = [UInt64: UInt64]
 
-  /// Stores the incidents of a ring that are new or have occurred again since the previous reading.
+  /// Stores the incidents of a ring that are new or have occurred again since crashd last read the ring.
   /// - Parameters:
   ///   - process: The process of the ring.
-  ///   - seen: The occurrences that the previous reading returned.
-  ///   - whenUnstored: Called if the store did not accept the incidents, so that the caller reads them again later.
-  /// - Returns: The occurrences that this reading found.
+  ///   - seen: The occurrences that the previous call returned.
+  ///   - whenUnstored: A closure that runs if the store did not accept the incidents, so that the caller reads them
+  ///     again later.
+  /// - Returns: The occurrences that this call found.
   func observe(
     _ process: AttachedProcess, seen: Occurrences, whenUnstored: () -> Void = {}
   ) async -> Occurrences {
@@ -67,7 +68,7 @@ extension CrashAnalysis {
 
   /// Returns the incidents that have more occurrences than `seen` contains.
   ///
-  /// An incident that a crash followed is excluded, because the crash report contains it.
+  /// An incident that led to a crash is excluded, because the crash report contains it.
   private static func new(_ incidents: [Incident], seen: Occurrences) -> [Incident] {
     incidents.filter { seen[$0.key] != $0.count && !$0.isOfCrash }
   }

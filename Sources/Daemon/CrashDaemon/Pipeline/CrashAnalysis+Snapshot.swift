@@ -9,7 +9,7 @@ extension CrashAnalysis {
   struct Snapshot: Sendable {
     var contents: RingContents
     var stamp: RingStamp
-    /// The requests of the first reading; nil if they take too much memory.
+    /// The requests that the first reading of the ring found; nil if they would take too much memory.
     ///
     /// Later readings lack requests that ended after the crash.
     var requests: RingContents.Requests?
@@ -57,8 +57,9 @@ extension CrashAnalysis {
     var contents = process.ring.contents(hasEnded: isFinal)
     if let times = process.facts.times { process.crashTimes.correct(&contents, times) }
     if withholdsMemory(of: process) { contents.withholdMemory() }
-    // Do not count these losses while the process runs. The process may still complete a torn (partially written)
-    // record, and a silent thread may still answer the thread sweep.
+    // Do not count lost records and missing answers to the thread sweep while the process runs. The process can still
+    // complete a torn (partially written) record, and a thread that has not answered yet can still answer the thread
+    // sweep.
     if !isFinal { contents.losses["torn"] = nil }
     if !isFinal { contents.losses["silentThreads"] = nil }
     return contents

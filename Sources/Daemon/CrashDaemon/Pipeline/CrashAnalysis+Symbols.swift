@@ -37,9 +37,9 @@ extension CrashAnalysis {
       snapshot.contents = read(process, isFinal: source.isFinal)
       snapshot.hasIncidents = snapshot.contents.hasObservations
     }
-    // While the symbol caches were built, more threads may have crashed, and may have crashed in other images. The
-    // number of iterations is limited. If threads keep crashing, the report contains the frames of the last crashes as
-    // addresses without names.
+    // While the symbol caches were built, other threads could have crashed, possibly in other images. The number of
+    // iterations is limited. If threads keep crashing, the report contains the frames of the last crashes as addresses
+    // without names.
     for _ in 0..<Self.symbolRounds {
       // The ring's stamp was read before the contents, and is read again after the copy `raw` was made. Equal stamps
       // mean that the contents and the copy describe the same state of the ring. With different stamps, the copy could

@@ -74,7 +74,7 @@ struct CrashAnalysis: Sendable {
     /// If a later reading finds more threads, crashd adds them to the report.
     var threads: [Int32]
     var losses: [String: Int]
-    /// The drain, which ends after the crash was recorded.
+    /// The drain; it ends only after the crash was recorded.
     var drain: RingContents.Drain?
     /// The stamp of the ring when it had exactly these contents; nil if the ring changed during the reading.
     var stamp: RingStamp?
@@ -87,7 +87,7 @@ struct CrashAnalysis: Sendable {
       drain = contents.containment?.drain
     }
 
-    /// Compares two values without their stamps, because two readings may find the same contents with different stamps.
+    /// Compares two values without their stamps, because two readings can find the same contents with different stamps.
     static func == (left: Seen, right: Seen) -> Bool {
       left.records == right.records && left.threads == right.threads && left.losses == right.losses
         && left.drain == right.drain

@@ -39,7 +39,7 @@ extension CrashPipeline {
       await observe(process)
       if isFinal { loseUnstored(of: process) }
     }
-    // Read the state of the process again, because it may have changed while the ring was read.
+    // Read the state of the process again, because it could have changed while the ring was read.
     if isFinal, let now = self.entry(number), let ended = now.end {
       if let id = now.reports.last {
         if now.hasSeveralCrashes { await analysis.noteEnd(ended, report: id) }
@@ -101,7 +101,7 @@ extension CrashPipeline {
     let ring = RingKey(entry.process.facts)
     // Remove the spool copy while `rings` still contains the ring, because until then no other task reads the copy.
     if entry.isDone { spooler.spool.removeCopy(of: ring.id, owner: ring.user) }
-    // A process that still runs may end its requests later. If the process attaches again with the same ring, crashd
+    // A process that still runs can end its requests later. If the process attaches again with the same ring, crashd
     // counts the requests from that attach on.
     let hasEnded = entry.end.map { $0.end != .goesOn } ?? false
     let requests = entry.requests.map { member in
@@ -112,8 +112,8 @@ extension CrashPipeline {
     state.withLock { state in
       state.entries[number] = nil
       if let (member, counts) = requests { state.requests.end(member, counts) }
-      // Move the process from one list to the other in one critical section. A caller then always finds the process in
-      // exactly one list.
+      // Move the process from `entries` to `ended` in one critical section. A caller then always finds the process in
+      // exactly one of the two lists.
       state.ended.append(Ended(facts: entry.process.facts, reports: entry.reports))
       if state.ended.count > limits.endedProcesses {
         state.ended.removeFirst(state.ended.count - limits.endedProcesses)

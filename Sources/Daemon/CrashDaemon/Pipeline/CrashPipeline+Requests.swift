@@ -17,12 +17,13 @@ extension CrashPipeline {
     }
   }
 
-  /// Returns the numbers of requests by build, for the processes that a client may read.
+  /// Returns the numbers of requests by build, for the processes that a client is allowed to read.
   ///
   /// Requests that began before crashd attached their process are not counted.
   func requests(for visibility: Visibility) -> [(key: RequestTotals.Key, counts: RequestTotals.Counts)] {
     let isVisible = { (key: RequestTotals.Key) in visibility == .all || visibility == .user(key.uid) }
-    // Ordering: both are copied in one critical section, so that no process is counted twice or not at all.
+    // Ordering: copy the counts of ended processes and the list of attached processes in one critical section, so that
+    // no process is counted twice or not at all.
     let (totals, members) = state.withLock { state in
       (state.requests, state.entries.values.compactMap { entry in entry.requests.map { (entry.process.ring, $0) } })
     }

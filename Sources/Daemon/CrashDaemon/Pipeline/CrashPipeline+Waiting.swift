@@ -22,11 +22,11 @@ extension CrashPipeline {
       return Progress(isAttached: false, isSettled: isSettled, reports: [])
     }
     // Collect the reports of all attachments of the process. A process that replaced its program (`execve`) attached
-    // more than once, and the attachments may have ended in any order.
+    // more than once, and the order in which the attachments end is not fixed.
     var reports = past.filter { newest.isSameProcess(as: $0.facts) }.flatMap(\.reports)
     if reports.isEmpty, live.isEmpty { reports = past.last?.reports ?? [] }
     reports += live.flatMap(\.reports)
-    // Remove duplicates, because a process that crashes while it connects may have two connections with the same ring
+    // Remove duplicates, because a process that crashes while it connects can have two connections with the same ring
     // and the same report.
     var seen: Set<String> = []
     reports.removeAll { !seen.insert($0).inserted }

@@ -44,8 +44,8 @@ final class CrashPipeline: Service {
   ///
   /// A task holds the lock `state` only while it does short work that does not block.
   ///
-  /// A task that holds `state` may take only the locks of `Outstanding` and `StoreOutage`. The methods of these two
-  /// types take no further locks.
+  /// A task that holds `state` is allowed to take only the locks of `Outstanding` and `StoreOutage`. The methods of
+  /// these two types take no further locks.
   let state = Mutex(State())
   let store: DescriptorStore?
   let lastCrashes: LastCrashBox
@@ -70,7 +70,7 @@ final class CrashPipeline: Service {
   ///
   /// One stream is for calls that wait for a process, and the other stream is for the spool.
   private let changes: (waiters: AsyncStream<StoreOutage.Change>, spooler: AsyncStream<StoreOutage.Change>)
-  /// The tasks that consume `changes`.
+  /// The tasks that consume the streams in `changes`.
   ///
   /// The tasks run until the pipeline is deinitialized, because the last reports are stored after `run` has returned.
   private let following = Mutex<[Task<Void, Never>]>([])
@@ -169,8 +169,8 @@ final class CrashPipeline: Service {
     register.note(.attached(process))
     rings.add(RingKey(process.facts))
     state.withLock { $0.entries[process.number] = entry }
-    // Read the ring only now, when the process is in `entries`. A client that knows that crashd accepted the process
-    // may already request the list of processes.
+    // Read the ring only now, when the process is in `entries`. The reason is that a client that knows that crashd
+    // accepted the process can already request the list of processes.
     countRequests(of: process)
     analysis.health?.attach(process)
     tellCount()
@@ -242,15 +242,15 @@ extension CrashPipeline {
   }
 
   private func improve(_ late: LateReport, _ reanalysis: Reanalysis) async {
-    // Another task may change the report at the same time, for example because of another crash or an unwind
-    // cross-check. The report that the other task stores may lack the new symbols, so this loop then tries again.
+    // Another task can change the report at the same time, for example because of another crash or an unwind
+    // cross-check. The report that the other task stores can lack the new symbols, so this loop then tries again.
     for attempt in 1...Self.improvements {
       do throws(Reanalysis.Failure) {
         _ = try await reanalysis.run(idPrefix: late.id, for: late.user, visibility: .all, waits: true)
         return
       } catch {
         if error == .changed && attempt < Self.improvements { continue }
-        // The report may have been removed from the store, which is not an error.
+        // It is not an error if the report was removed from the store in the meantime.
         analysis.logger.debug("report \(late.id) stays without its late symbols: \(error)")
         return
       }

@@ -15,7 +15,7 @@ protocol CrashSource: Sendable {
   /// all contents of the ring are stored, or when the ring contains nothing new.
   func count(_ losses: [String: Int], isSettled: Bool, in ledger: Ledger)
   /// Keeps a report in memory while the store does not accept it.
-  /// - Returns: False if memory has no room for the report, or if a spool file already preserves the ring.
+  /// - Returns: Returns false if memory has no room for the report, or if a spool file already preserves the ring.
   func hold(_ report: StoreOutage.Held, in outage: StoreOutage, because error: StoreError) -> Bool
   /// Returns the outcome for a report that is neither stored nor held in memory; nil if the report is lost.
   func outcome(of error: StoreError) -> CrashAnalysis.Outcome?

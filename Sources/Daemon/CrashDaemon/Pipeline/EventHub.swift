@@ -31,12 +31,12 @@ final class EventHub: Sendable {
   /// Notifies listeners that a report was stored.
   func notify() { notify { $0.topic == .reports } }
 
-  /// Notifies the listeners that may see the process that incidents of this process were stored.
+  /// Notifies the listeners that are allowed to see the process that incidents of this process were stored.
   func notifyOfIncidents(of process: ProcessFacts) {
     notify { $0.topic == .incidents && $0.visibility.includes(process) }
   }
 
-  /// Notifies all listeners, because a store that was replaced may have new reports and incidents.
+  /// Notifies all listeners, because a store that was replaced can have new reports and incidents.
   func notifyOfNewStore() { notify { _ in true } }
 
   private func notify(_ isMeant: (Listener) -> Bool) {
@@ -62,7 +62,7 @@ final class EventHub: Sendable {
   /// The cursor of the registered reader that has read the fewest events; nil if there is no reader.
   var slowestReader: StoreCursor? { state.withLock { $0.readers.values.min() } }
 
-  /// Returns a stream that has an element whenever the store may have news of the topic.
+  /// Returns a stream that yields an element whenever the store could have new reports or incidents of the topic.
   ///
   /// If several changes happen before a listener reads its stream, they are combined into one element. An incident
   /// wakes only listeners whose `visibility` includes the process of the incident. A report wakes every listener.

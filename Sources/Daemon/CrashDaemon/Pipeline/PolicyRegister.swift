@@ -2,8 +2,9 @@ import Synchronization
 
 /// Informs the policy of attached and ended processes, in order.
 ///
-/// One call of the policy keeper, which is an actor, handles all pending notes. Separate calls for all notes would wait
-/// behind each other during many concurrent crashes, and the ring of each waiting caller would stay mapped.
+/// One call of the policy keeper, which is an actor, handles all pending notes (messages that a process attached or
+/// ended). Separate calls for all notes would wait behind each other during many concurrent crashes, and the ring of
+/// each waiting caller would stay mapped.
 final class PolicyRegister: Sendable {
   enum Note: Sendable {
     case attached(AttachedProcess)

@@ -14,7 +14,7 @@ final class PreliminaryReports: Sendable {
   /// The reports that are listed now.
   var all: [CrashReport] { reports.withLock { Array($0.values) } }
 
-  /// Whether one more preliminary report of the given user may be listed.
+  /// Whether the limits allow one more preliminary report of the given user.
   ///
   /// The number is limited, because a few preliminary reports are enough if many processes of a new build crash at
   /// once.

@@ -163,7 +163,7 @@ extension ProcessLife {
   /// Whether crashd has read a crash record of the process; true even if the record could not be stored.
   var hasCrashed: Bool { crash != .none }
 
-  /// Whether a crash ended the process; nil if the process goes on without this ring.
+  /// Whether a crash ended the process; nil if the process still runs, without this ring.
   ///
   /// A SIGKILL from outside is not a crash of the program, unless the kernel sent it because memory ran out.
   var isEndedByCrash: Bool? {
@@ -190,7 +190,7 @@ extension ProcessLife {
 
   /// Whether all reports of the process are stored and the process has exited.
   ///
-  /// A process that still runs is not done, because it may crash again and write another ring to the spool.
+  /// A process that still runs is not done, because it can crash again and write another ring to the spool.
   var isDone: Bool {
     let isDead = if case .status = end?.end { true } else { false }
     return crash == .stored && ring == .read && isDead

@@ -9,8 +9,8 @@ import LinuxSystem
 
 /// Analyzes stored raw records (copies of rings) again with the current rules and symbols.
 ///
-/// Each user may run one re-analysis at a time. A re-analysis costs as much as the analysis of a crash, and any user
-/// may request it.
+/// Each user is allowed to run one re-analysis at a time. A re-analysis costs as much as the analysis of a crash, and
+/// any user is allowed to request it.
 actor Reanalysis {
   /// The reason why a re-analysis left the report unchanged.
   enum Failure: Error, Equatable {
@@ -58,7 +58,7 @@ actor Reanalysis {
     let missing = symbols.buildIDs.subtracting(symbols.caches.keys)
     if Self.losesNames(report, of: old) { throw .symbolsGone(missing.sorted()) }
     report.timing?.stored_ns = old.timing?.stored_ns ?? 0
-    // Keep the numbers of lost records that the first reading found. The stored copy may have been made while the
+    // Keep the numbers of lost records that the first reading found. The stored copy could have been made while the
     // process wrote to the ring, so a reading of the copy would find more losses.
     report.losses = old.losses
     report.unwinding = unwinding ?? old.unwinding
@@ -125,7 +125,8 @@ actor Reanalysis {
     } catch {
       throw .busy
     }
-    // The unwind tables that the earlier cross-check used may no longer exist, so its better frames would be lost.
+    // The unwind tables that the earlier cross-check used possibly no longer exist, so the better frames of that
+    // cross-check would be lost.
     let lost = Self.better(before.report.unwinding).subtracting(Self.better(second?.findings))
     guard lost.isEmpty else {
       throw .unreadable("its frames come from an unwind cross-check, which is not possible now")

@@ -3,7 +3,7 @@ import CrashRing
 import CrashStore
 import LinuxSystem
 
-/// Imports crashes from record lines, which processes printed because they could reach no crashd.
+/// Imports crashes from record lines, which processes printed because they could not connect to a crashd.
 ///
 /// crashd imports one line of a user at a time, and lines of at most four users at once. Further calls wait.
 struct RecordImports: Sendable {
@@ -22,7 +22,7 @@ struct RecordImports: Sendable {
     turns = FairSemaphore(PermitLimit(total: 4, perUser: 1), analysis.limits.accounts)
   }
 
-  /// Stores the crash that a record line contains, as a crash of `user`, unless the store already has it.
+  /// Stores the crash that a record line contains, as a crash of `user`, unless the store already has the crash.
   ///
   /// - Returns: The ID of the report, and whether the call stored it.
   func take(_ text: String, for user: UInt32) async throws(Failure) -> (id: String, isNew: Bool) {
@@ -39,9 +39,9 @@ struct RecordImports: Sendable {
 
   private func taken(_ text: String, for user: UInt32) async throws(Failure) -> (id: String, isNew: Bool) {
     var (process, moment) = try CPUAccounts.charging { () throws(Failure) in try Self.process(of: text, for: user) }
-    // The report has the ring's ID, which the line states. A process may survive a crash and print another line with
-    // the same ID, and another user may have imported the line. The report then gets an ID that depends on the user and
-    // the crash.
+    // The report normally has the ring's ID, which the line contains. A process can survive a crash and print another
+    // line with the same ID, and another user could have imported the line. If the store already has another report
+    // with the ring's ID, the report gets an ID that depends on the user and the crash.
     for id in [process.facts.identity.ringID, CrashAnalysis.derived(process.facts, Int(truncatingIfNeeded: moment))] {
       let known = try CPUAccounts.charging { () throws(Failure) in try relation(of: process, moment, toReport: id) }
       switch known {
@@ -68,7 +68,7 @@ struct RecordImports: Sendable {
     }
   }
 
-  /// Whether the store has a report.
+  /// Whether the store now has a report.
   ///
   /// If a user has removed the report, the store does not store it again.
   private func isStored(_ id: String) throws(Failure) -> Bool {
@@ -132,8 +132,8 @@ struct RecordImports: Sendable {
       // The kernel confirmed neither the process nor its user. The report therefore belongs to the caller.
       var facts = ProcessFacts(contents, peer: Peer(pid: contents.identity.pid, uid: user), unit: nil)
       (facts.isPIDClaimed, facts.isImported, facts.cut) = (true, true, line.cut)
-      // Do not limit the times, because the crash may be older than the last boot of this machine, or may have happened
-      // on another machine.
+      // Do not limit the times, because the crash could be older than the last boot of this machine, or could have
+      // happened on another machine.
       facts.times = TimeBounds()
       let moment = contents.records.map(\.time_ns).max() ?? 0
       let ring = try RingSource(memory: file.descriptor)

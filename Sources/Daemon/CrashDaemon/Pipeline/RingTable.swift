@@ -12,7 +12,7 @@ struct RingKey: Hashable, Sendable {
 
 /// The rings of attached processes.
 ///
-/// A ring in this table may also have a file in the spool directory.
+/// A ring in this table can also have a file in the spool directory.
 final class RingTable: Sendable {
   private struct State {
     /// The number of attached processes for each ring.
@@ -21,7 +21,7 @@ final class RingTable: Sendable {
     var counts: [RingKey: Int] = [:]
     /// The incidents of each ring that were stored, with their numbers of occurrences.
     ///
-    /// The incidents are stored for each ring and not for each connection. One ring may arrive over several
+    /// The incidents are stored for each ring and not for each connection. One ring can arrive over several
     /// connections, but its incidents must be counted once.
     var occurrences: [RingKey: CrashAnalysis.Occurrences] = [:]
     /// The time when the incidents of each ring were last read.
@@ -37,7 +37,7 @@ final class RingTable: Sendable {
     var waitingCounts: [UInt32: Int] = [:]
     /// The rings whose last process has ended, oldest first.
     ///
-    /// A ring in this list may have a process again if another process has attached with the same ring.
+    /// A ring in this list has a process again if a process has attached with the same ring since then.
     var left: [RingKey] = []
   }
 
@@ -74,7 +74,7 @@ final class RingTable: Sendable {
     }
   }
 
-  /// Marks a ring whose incidents were not stored and may not be announced again by its process.
+  /// Marks a ring whose incidents crashd could not store, in case the process does not announce them again.
   ///
   /// The call has no effect if the ring has no process.
   func noteUnread(_ ring: RingKey) {
@@ -86,8 +86,8 @@ final class RingTable: Sendable {
   func isUnread(_ ring: RingKey) -> Bool { state.withLock { $0.unread.contains(ring) } }
 
   /// Marks the announced incidents of a ring as queued, until `endWaiting` is called.
-  /// - Returns: False if the incidents are already queued, or if `limit` rings of the account are already queued. If
-  ///   the account has reached its limit, the ring is marked as unread.
+  /// - Returns: The result is false if the incidents are already queued, or if `limit` rings of the account are already
+  ///   queued. If the account has reached its limit, the ring is marked as unread (see `unread`).
   func beginWaiting(_ ring: RingKey, of account: UInt32, limit: Int) -> Bool {
     state.withLock { state in
       if state.waiting.contains(ring) { return false }
@@ -108,7 +108,7 @@ final class RingTable: Sendable {
     }
   }
 
-  /// Returns the time that must pass before the ring's incidents may be read again.
+  /// Returns the time that must pass before the ring's incidents are allowed to be read again.
   func incidentPause_ns(
     of ring: RingKey, _ pause_ms: Int, at now_ns: UInt64 = Moment.monotonic_ns()
   ) -> UInt64 {

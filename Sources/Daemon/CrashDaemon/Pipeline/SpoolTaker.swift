@@ -11,7 +11,7 @@ actor SpoolTaker {
   private let limits: Limits
   /// The rings of attached processes.
   ///
-  /// The pipeline handles the spool files of these rings.
+  /// The pipeline decides what happens to the file after crashd read it.
   private let rings: RingTable
   private let unwindings: SecondUnwindings
   private var spooled: Set<String> = []
@@ -29,13 +29,13 @@ actor SpoolTaker {
   ///
   /// The set ensures that this failure is logged only once for each file.
   private var toldFiles: Set<String> = []
-  /// The names of the files to read again after a change of the store, and the value of `leavings` when the reading
-  /// began.
+  /// The names of the files that crashd must read again after a change of the store, and the value of `leavings` when
+  /// this reading began.
   private var pass: (names: Set<String>, leavings: UInt64?)?
   private var taking: Task<Void, Never>?
   private var isStopping = false
   /// The time at which the last removal of foreign and excess files ended, and whether crashd must check the directory
-  /// again.
+  /// again soon.
   private var tidied_ns: UInt64 = 0
   private var isTidyingDue = false
 
@@ -47,7 +47,7 @@ actor SpoolTaker {
     limits = analysis.limits
   }
 
-  /// Stops the reactions to changes of the store.
+  /// Stops reading spool files after changes of the store.
   func stop() { isStopping = true }
 
   /// Returns when all files whose reading was requested have been read.
@@ -60,7 +60,7 @@ extension SpoolTaker {
   ///
   /// If the store has recovered (`isWell`), files that could not be read earlier are included.
   ///
-  /// The method returns before the files are read, because new files may keep arriving.
+  /// The method returns before the files are read, because new files can keep arriving.
   func takeLeft(isWell: Bool) {
     if isWell { failedFiles = [:] }
     guard !isStopping, pass == nil else { return }
@@ -87,7 +87,7 @@ extension SpoolTaker {
 
   /// Removes foreign files and the files that exceed a quota.
   ///
-  /// The removal runs at most once a second. Calls between two removals are combined into one further removal.
+  /// Files are removed at most once a second. Calls of this method within one second are combined into one removal.
   private func tidy() {
     guard !isTidyingDue else { return }
     let now = Moment.monotonic_ns()
@@ -130,8 +130,8 @@ extension SpoolTaker {
 extension SpoolTaker {
   /// Reads the file with the given name if the file exists.
   ///
-  /// The check whether the file exists does not run on this actor. If many processes crash at once, hardly any of these
-  /// files exists, and a caller that waits for the actor would keep its ring mapped.
+  /// This actor does not check whether the file exists; the caller's thread does. If many processes crash at once,
+  /// hardly any of these files exists, and a caller that waits for the actor would keep its ring mapped.
   nonisolated func takeIfThere(_ name: String) async {
     if spool.identity(of: name) != nil { await take([name]) }
   }
@@ -160,7 +160,7 @@ extension SpoolTaker {
 
   /// Reads all files in the spool.
   ///
-  /// - Returns: False if the spool cannot be read.
+  /// - Returns: The result is false if the spool cannot be read.
   @discardableResult
   private func queueSpool(_ names: [String]?) -> Bool {
     if names == nil { failedFiles = failedFiles.filter { spool.identity(of: $0) == $1 } }
@@ -187,7 +187,7 @@ extension SpoolTaker {
 
   private func takeSpoolFile(_ name: String) async {
     guard !isTakenCareOf(name), let file = spool.identity(of: name), failedFiles[name] != file else { return }
-    // Hold the ring's file open until this function returns, so that the file system cannot assign its inode number to
+    // Hold the ring's file open until this function returns, so that the file system cannot reuse its inode number for
     // a new file.
     var left: AttachedProcess?
     defer { withExtendedLifetime(left) {} }
@@ -210,8 +210,8 @@ extension SpoolTaker {
       if error.isPassing { return }
     }
     toldFiles.remove(name)
-    // A running process may have replaced the file while crashd read it. In this case, inotify reports the new file. If
-    // the owner changed the file in place, crashd reads it after the next listing of the spool.
+    // A running process could have replaced the file while crashd read it. In this case, inotify reports the new file.
+    // If the owner changed the file in place, crashd reads it after the next listing of the spool.
     guard spool.identity(of: name) == file else { return }
     do throws(SystemError) {
       try spool.remove(name)
@@ -240,8 +240,8 @@ extension SpoolTaker {
   }
 
   /// Stores the contents of a file, unless the store already has all of them.
-  /// - Returns: False if the contents could not be stored. In this case, the file stays in the spool for a later
-  ///   reading or the next start of crashd.
+  /// - Returns: The result is false if the contents could not be stored. In this case, the file stays in the spool for
+  ///   a later reading or the next start of crashd.
   private func take(_ left: AttachedProcess, _ name: String, _ file: SpoolDirectory.FileIdentity) async -> Bool {
     switch await analysis.compare(left) {
     case .stored: return true

@@ -3,9 +3,9 @@ import Synchronization
 
 /// Limits the memory of the requests in flight that crashd keeps for crashes that wait for their symbols.
 ///
-/// During the wait, a crash has no permit, and thousands of crashes may wait. If the limit is reached, crashd drops the
-/// requests of a crash, and reads the requests again after the wait. Requests that end during the wait are then missing
-/// in the report.
+/// During the wait, the task holds no permit, and thousands of crashes can wait at the same time. If the limit is
+/// reached, crashd drops the requests of a waiting crash, and reads the requests again after the wait. Requests that
+/// end during the wait are then missing in the report.
 final class WaitingRequests: Sendable {
   /// The number of bytes that each account has reserved.
   private let bytes = Mutex<[UInt32: Int]>([:])
@@ -46,12 +46,12 @@ extension RingContents.Requests {
     }
   }
 
-  /// The bytes of a dictionary's header, and the bytes to count for each pair: a dictionary has memory for at most
-  /// three pairs per pair that it contains.
+  /// The bytes of a dictionary's header, and the bytes that are counted for each key-value pair: a dictionary allocates
+  /// memory for at most three pairs per pair that it contains.
   private static let (dictionaryBytes, tagBytes) = (96, 3 * MemoryLayout<(String, String)>.stride)
 
-  /// Returns an upper bound of the memory that a string takes outside of its value.
+  /// Returns an upper bound of the memory that a string allocates on the heap.
   ///
-  /// A string of more than 15 bytes is stored outside of the value, with a header and a size that is rounded up.
+  /// A string of more than 15 bytes is stored on the heap, with a header and a size that is rounded up.
   private static func bytes(of text: String) -> Int { text.utf8.count <= 15 ? 0 : text.utf8.count + 64 }
 }

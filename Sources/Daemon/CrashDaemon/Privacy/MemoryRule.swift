@@ -47,7 +47,7 @@ extension ProcessFacts {
 
 /// Matches names against patterns.
 ///
-/// In a pattern, `*` matches any number of bytes, including none and including `/`.
+/// In a pattern, `*` matches zero or more bytes, which can include `/`.
 ///
 /// `?` matches one byte.
 enum Glob {

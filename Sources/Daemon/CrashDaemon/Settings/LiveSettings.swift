@@ -32,7 +32,7 @@ final class LiveSettings: Sendable {
 
   /// Sets the callback that runs after each change.
   ///
-  /// The callback may run on any thread.
+  /// The callback can run on any thread.
   func onChange(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
 
   func change(to new: Values) {

@@ -31,7 +31,8 @@ extension Settings {
     return others.contains { $0.path == forward.path } ? "'\(forward.path)' is in the list twice" : nil
   }
 
-  /// The key has no effect on Varlink collectors, because each Varlink reply already acknowledges an event.
+  /// The key `acknowledges` has no effect on Varlink collectors, because each Varlink reply already acknowledges an
+  /// event.
   private static let acknowledge: SettingKey<ForwardSettings> = {
     var key = SettingKey<ForwardSettings>.flag("acknowledge", \.acknowledges)
     key.show = { $0.format == .jsonl ? "\($0.acknowledges)" : "" }

@@ -30,7 +30,7 @@ struct SettingsReload: Sendable {
     if !needRestart.isEmpty {
       logger.warning("these settings need a restart of crashd: \(needRestart.joined(separator: ", "))")
     }
-    // `running` keeps the old value of a changed setting that needs a restart. Therefore, each reload logs this change
+    // `running` keeps the old value of a setting whose change needs a restart. Therefore, each reload logs this change
     // again until crashd restarts.
     var running = old
     (running.retention, running.forward, running.privacy) = (new.retention, new.forward, new.privacy)

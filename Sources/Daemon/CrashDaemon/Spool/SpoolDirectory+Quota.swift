@@ -2,14 +2,14 @@ import CShimRing
 import Glibc
 import LinuxSystem
 
-// Limits the space of each user in the spool directory. Every user may write to the directory, so crashd removes
-// foreign files and the files that exceed the user's quota.
+// Limits the space of each user in the spool directory. Every user is allowed to write to the directory, so crashd
+// removes foreign files and the files that exceed the user's quota.
 extension SpoolDirectory {
-  /// The result of removing foreign and excess files once.
+  /// The result of one removal of foreign and excess files.
   struct Tidying {
     /// Files that the in-process library never creates.
     ///
-    /// crashd recognizes such files by their names, or because they are not regular files.
+    /// crashd recognizes such files by names that the library never uses, or because they are not regular files.
     var foreign: [(name: String, owner: UInt32)] = []
     /// The number of rings that were removed because of the quota, by account.
     var excess: [UInt32: Int] = [:]
@@ -36,8 +36,8 @@ extension SpoolDirectory {
 
   /// Removes foreign files, and then excess files of each account except root's account.
   ///
-  /// For these accounts, the method removes the files that changed least recently, until the remaining files fit the
-  /// quota.
+  /// For each of these accounts, the method removes the files that changed least recently, until the remaining files
+  /// fit the quota.
   func tidy(_ limits: Limits) throws(SystemError) -> Tidying {
     var found = Tidying()
     var entries: [UInt32: [Entry]] = [:]
@@ -89,7 +89,7 @@ extension SpoolDirectory {
 
   /// Removes a foreign directory entry.
   ///
-  /// - Returns: False if the entry is a directory that is not empty, because only its owner can empty it.
+  /// - Returns: The result is false if the entry is a directory that is not empty, because only its owner can empty it.
   private func removeForeign(_ name: String) -> Bool {
     do { try remove(name) } catch { return false }
     return true

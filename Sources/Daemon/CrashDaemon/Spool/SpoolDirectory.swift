@@ -26,8 +26,8 @@ enum CleanName {
 
 /// The directory where processes leave their rings when crashd is unreachable.
 ///
-/// Every user may create files in the directory, so crashd checks each file. The owner of a file is taken as the user
-/// of the crashed process.
+/// Every user is allowed to create files in the directory, so crashd checks each file. crashd treats the owner of a
+/// file as the user of the crashed process.
 struct SpoolDirectory: Sendable {
   let path: String
   let directory: Descriptor
@@ -100,7 +100,8 @@ struct SpoolDirectory: Sendable {
       let status = try file.status()
       let owner = Peer(pid: 0, uid: status.st_uid)
       guard !status.isSharedWritable else { throw SpoolRefusal(owner: owner, reason: "is writable by other users") }
-      // Reject a file with a second hard link: rename does not create one, and the file may belong to another user.
+      // Reject a file with a second hard link: `rename` does not create one, and the link can be one to a file of
+      // another user.
       guard status.st_nlink == 1 else { throw SpoolRefusal(owner: owner, reason: "has more than one name") }
       guard status.st_size > 0 else {
         throw SpoolRefusal(owner: owner, reason: "is empty: there was no room for the ring", isLoss: true)
@@ -131,8 +132,8 @@ struct SpoolDirectory: Sendable {
     }
     let peer = Peer(pid: contents.identity.pid, uid: owner.uid)
     var facts = ProcessFacts(contents, peer: peer, unit: nil)
-    // Add the facts about the machine only if the file was written since the last boot, because the kernel may have
-    // changed at the boot.
+    // Add the facts about the machine only if the file was written since the last boot, because another kernel could
+    // have been booted since then.
     if cd_file_is_of_this_boot(file.number) { facts.context.machine = MachineFacts.here }
     facts.isPIDClaimed = true
     facts.times = .file(file)
@@ -154,7 +155,7 @@ struct SpoolDirectory: Sendable {
 
   /// Identifies a file and the state of its contents.
   ///
-  /// The identity includes the change time, because a file system may reuse the inode number of a removed file.
+  /// The identity includes the change time, because a file system can reuse the inode number of a removed file.
   struct FileIdentity: Equatable {
     private let numbers: [Int]
 
@@ -177,7 +178,7 @@ struct SpoolDirectory: Sendable {
 
   /// Removes the spool copy of a ring whose report is stored.
   ///
-  /// A file with the same name stays if it belongs to another user.
+  /// If the file with this name belongs to another user, the method does not remove it.
   ///
   /// The directory has the sticky bit. Therefore, only the owner can replace the file between the check and the
   /// removal.

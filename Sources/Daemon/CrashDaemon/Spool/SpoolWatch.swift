@@ -3,7 +3,8 @@ import LinuxSystem
 
 /// Watches the spool directory with inotify.
 ///
-/// The watch reports the names of complete files that appeared, and whether processes have created other files.
+/// The watch reports the names of complete files that appeared, and whether processes have created files with other
+/// names.
 struct SpoolWatch: Sendable {
   let descriptor: Descriptor
 
@@ -12,7 +13,7 @@ struct SpoolWatch: Sendable {
     var names: [String] = []
     /// Whether a process created a file in the spool directory.
     ///
-    /// The file may be foreign or exceed the quota.
+    /// The file can be foreign or exceed the quota.
     var hasBegun = false
     /// Whether the kernel's event queue overflowed.
     ///

@@ -4,8 +4,8 @@ import CrashStore
 
 /// The result of comparing a ring in the spool with its stored report.
 ///
-/// A process may both announce its crash and leave its ring in the spool. A crashd that was killed may have stored this
-/// ring, or an earlier state of the ring, without removing the file.
+/// A process can both announce its crash and leave its ring in the spool. A crashd that was killed could have stored
+/// this ring, or an earlier state of the ring, without removing the file.
 enum SpooledRing: Sendable {
   /// The store has all contents of the ring.
   case stored
@@ -41,7 +41,7 @@ extension CrashAnalysis {
       // Any error that is not an outage occurs again when the ring is stored, and is counted at that time.
       return error.isOutage ? .unknown(error) : .news(process)
     }
-    // An equal ID does not prove that the rings are the same, because a process of another user may have chosen this
+    // An equal ID does not prove that the rings are the same, because a process of another user could have chosen this
     // ID.
     guard old.process.uid == Int(facts.peer.uid) else { return .news(process) }
     // A record line has only a part of its ring. Therefore, a report of the whole ring replaces the report of the
@@ -63,11 +63,11 @@ extension CrashAnalysis {
     return .news(AttachedProcess(number: 0, facts: known, ring: process.ring))
   }
 
-  /// Returns the stored report with the ring's ID, even if the user of the ring may not read the report.
+  /// Returns the stored report with the ring's ID, even if the user of the ring is not allowed to read the report.
   ///
-  /// For example, only clients with access to all reports may read the report of a process with more privileges than
-  /// its user. The function tries again if the report changes during the call, for example because late symbols or an
-  /// unwind cross-check rebuild it.
+  /// For example, only clients with access to all reports are allowed to read the report of a process with more
+  /// privileges than its user. The function tries again if the report changes during the call, for example because late
+  /// symbols or an unwind cross-check rebuild it.
   private func stored(_ facts: ProcessFacts) throws(StoreError) -> (StoreCursor, CrashReport, [UInt8]) {
     for _ in 1..<4 {
       do throws(StoreError) {

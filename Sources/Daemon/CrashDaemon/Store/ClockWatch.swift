@@ -19,8 +19,8 @@ struct ClockWatch {
   /// - Parameters:
   ///   - real: The wall-clock time.
   ///   - boot: The time since the machine started, including the time in which it was suspended.
-  /// - Returns: False after the clock has jumped forward. The result is true again after the clock has jumped back, or
-  ///   has not jumped for an hour.
+  /// - Returns: The result is false after the clock has jumped forward. The result is true again after the clock has
+  ///   jumped back, or has not jumped for an hour.
   mutating func isTrusted(real: UInt64, boot: UInt64) -> Bool {
     let now = (real, boot)
     defer { last = now }
@@ -34,7 +34,7 @@ struct ClockWatch {
     return true
   }
 
-  /// Returns by how much more the wall-clock time has advanced than the time since boot.
+  /// Returns how much more time passed on the wall clock than since boot, between two readings.
   ///
   /// The result is valid for differences of up to 292 years.
   private static func leap(from old: Reading, to new: Reading) -> Int64 {

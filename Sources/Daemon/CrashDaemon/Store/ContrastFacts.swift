@@ -4,16 +4,17 @@ import CrashStore
 import DanglingStatistics
 import Glibc
 
-/// Turns the fields of a report into the facts that a contrast compares.
+/// Extracts from a report the facts by which a contrast compares crash groups.
 ///
-/// Numbers become ranges, because equal numbers are rare. Values are shortened, and have no control characters.
+/// Numbers become ranges, because two crashes rarely have equal numbers. Values are shortened, and control characters
+/// are removed.
 enum ContrastFacts {
   /// The maximum lengths of values in characters, and of keys of tags.
   private static let (valueLength, keyLength) = (120, 40)
   /// The maximum number of arguments and of tags of one crash.
   private static let wordLimit = 32
 
-  /// The fields whose values are facts, with the keys that operators see.
+  /// The report fields whose values are facts, with the names that operators see.
   private static let texts = [
     ("build", "process.buildID"), ("unit", "process.unit"), ("swift", "process.swiftVersion"),
     ("architecture", "process.architecture"), ("uid", "process.uid"), ("host", "machine.host"),
@@ -35,7 +36,7 @@ enum ContrastFacts {
     add("uptime", fields.values["process.uptime_ms"]?.int.map(uptime))
     add("requests", fields.values["inFlight.total"]?.int.map(requests))
     add("memory", memory(fields))
-    // The first word is the program. Arguments are compared word by word, wherever they are.
+    // Omit the first word, which is the program. Compare the arguments one by one, independently of their positions.
     let words = fields.values["process.commandLine"]?.string?.split(separator: " ") ?? []
     for word in words.dropFirst().prefix(wordLimit) { add("argument", String(word)) }
     if case .object(let tags) = fields.values["annotations"] {
@@ -49,13 +50,13 @@ enum ContrastFacts {
 
   private static func text(_ value: JSONValue?) -> String? { value?.string ?? value?.int.map(String.init) }
 
-  /// The kind of the crashed thread.
+  /// The name of the crashed thread without numbers.
   private static func thread(_ fields: ContrastFields) -> String? {
     guard let tid = fields.values["threads[0].tid"]?.int else { return nil }
     if case .object = fields.values["threads[0].task"] { return "task" }
     if tid == fields.values["process.pid"]?.int { return "main" }
     let name = fields.values["threads[0].name"]?.string ?? ""
-    // Threads of a pool differ only in their numbers.
+    // The names of the threads of a pool differ only in their numbers.
     return name.isEmpty ? "other" : String(name.filter { !$0.isNumber })
   }
 
@@ -79,7 +80,7 @@ enum ContrastFacts {
     }
   }
 
-  /// The resident memory as a share of the limit.
+  /// The resident memory, as a share of the memory limit.
   private static func memory(_ fields: ContrastFields) -> String? {
     guard let resident = fields.values["resources.residentBytes"]?.int, resident >= 0,
       let limit = fields.values["resources.memoryLimitBytes"]?.int, limit > 0
@@ -93,7 +94,7 @@ enum ContrastFacts {
 }
 
 extension ContrastSample {
-  /// What sets the group apart.
+  /// The facts that distinguish this group from others.
   var contrast: GroupContrast {
     let result = Contrast.result(group: group.map(ContrastFacts.facts), rest: rest.map(ContrastFacts.facts))
     return GroupContrast(

@@ -19,7 +19,7 @@ extension CrashAnalysis {
   @inline(never)
   func commit(_ snapshot: Snapshot, _ symbols: OpenCaches, of source: some CrashSource) async -> Outcome {
     let process = source.process
-    // A process can withdraw its records, so the ring may no longer contain a crash.
+    // A process can withdraw its records, so the ring possibly no longer contains a crash.
     guard !snapshot.contents.records.isEmpty else { return .nothingNew }
     var contents = snapshot.contents
     if var requests = snapshot.requests {
@@ -38,8 +38,8 @@ extension CrashAnalysis {
         return made
       }
       source.count(snapshot.losses, isSettled: true, in: ledger)
-      // The policy does not count the crash of an imported record line, which may have happened on another machine, or
-      // never.
+      // The policy does not count the crash of an imported record line, because the crash could have happened on
+      // another machine, or the line could be forged.
       if let made, made.source == nil, PolicyKeeper.counts(made) { await policy?.stored(made, of: process.facts) }
       guard place == .store else { return .held(id: id, seen: snapshot.seen) }
       let late = symbols.gaps.filter { $0.value.mayFill }.keys
@@ -52,8 +52,8 @@ extension CrashAnalysis {
 
   /// Returns the context in the stored report of the process's ring; nil if there is no such report.
   ///
-  /// The stored context is preferred, because a later reading has less information about the time of the crash. For
-  /// example, the process and its memory may no longer exist after a restart of crashd.
+  /// The stored context is preferred, because a later reading of the ring has less information about the time of the
+  /// crash. For example, the process and its memory possibly no longer exist after a restart of crashd.
   private func storedContext(of facts: ProcessFacts) -> ProcessContext? {
     // Ignore an error here. An error that persists occurs again when the report is stored, and is reported at that
     // time.
@@ -90,7 +90,7 @@ extension CrashAnalysis {
 
   /// Stores a report, and notifies subscribers.
   ///
-  /// During an outage of the store, the source may hold the report in memory instead.
+  /// During an outage of the store, the source can hold the report in memory instead.
   /// - Throws: `StoreError`. The error of an outage is thrown only if the source did not hold the report.
   private func keep(
     _ report: CrashReport, raw: [UInt8], of source: some CrashSource
@@ -117,10 +117,10 @@ extension CrashAnalysis {
     return .failed
   }
 
-  /// Rebuilds a lost report from its raw record (the copy of the ring), which remains.
+  /// Rebuilds a lost report from its raw record (the copy of the ring), which the store still has.
   ///
-  /// The verified owner was part of the lost report, and the owner in the ring is not verified. Therefore, only users
-  /// who may read all reports can read the rebuilt report.
+  /// The lost report contained the verified owner, and the owner in the ring is not verified. Therefore, only clients
+  /// with access to all reports can read the rebuilt report.
   /// - Returns: Whether the store now has the report.
   func restore(_ orphan: ReportStore.Orphan) async -> Bool {
     guard let process = Reanalysis.process(ofOrphan: orphan.raw) else { return false }

@@ -9,7 +9,7 @@ actor StoreKeeper: Service {
   struct Configuration: Sendable {
     var analysis: CrashAnalysis
     var settings: LiveSettings
-    /// The directory of the store; a part of its file system must stay free.
+    /// The directory of the store; retention keeps a part of its file system free.
     var directory: String
     /// The systemd status line, which shows an outage of the store; nil if crashd has no status line.
     var status: StatusLine?
@@ -34,7 +34,7 @@ actor StoreKeeper: Service {
   private let outage: StoreOutage
   private let logger: Logger
   private var retry_ms = StoreKeeper.firstRetry_ms
-  /// The time when the files that were left in the spool are read again.
+  /// The time at which crashd reads again the files that were left in the spool.
   private var nextPass_ns: UInt64 = 0
   private var clock = ClockWatch()
   private var hasDoubtedClock = false
@@ -50,8 +50,8 @@ actor StoreKeeper: Service {
 
   func run() async throws {
     await cancelWhenGracefulShutdown { await self.work() }
-    // After the loop ends, no other task stores reports. Files that were left in the spool stay there for the next
-    // crashd.
+    // After the loop ended, no other task stores reports, so store the held reports now. Files that were left in the
+    // spool stay there for the next crashd.
     await keepOpen()
     if storeHeld() { outage.publish(StoreOutage.Change(isWell: false)) }
     let lost = outage.count
@@ -131,7 +131,7 @@ actor StoreKeeper: Service {
           retry_ms = min(retry_ms * 2, Self.longestRetry_ms)
           break
         }
-        // The store rejects this report permanently, for example because another report has received the ID. Do not try
+        // The store rejects this report permanently, for example because another report now has the ID. Do not try
         // again.
         logger.error("cannot store report \(item.report.id): \(error)")
         configuration.analysis.ledger.lose(["store": 1], of: item.owner, process: item.process)
@@ -199,8 +199,8 @@ extension StoreKeeper {
       if error.isCorruption {
         await startAnew(because: error.description)
       } else {
-        // The disk may be full, and removing reports also needs disk space. Another method logs the reports that wait
-        // in memory.
+        // The disk can be full, and removing reports also needs disk space. Do not log here: another method logs the
+        // reports that wait in memory.
         logger.warning("cannot maintain the store: \(error)")
       }
     }
@@ -234,8 +234,7 @@ extension StoreKeeper {
   /// database would be lost when crashd ends.
   private func writeAnew(because what: String) async throws(StoreError) {
     logger.critical("'\(store.path)': \(what); copying the open database to a new file")
-    // Copying a large database may take minutes. Therefore, tell the watchdog not to expect a heartbeat during this
-    // time.
+    // Copying a large database can take minutes. Tell the watchdog not to expect a heartbeat during this time.
     configuration.heartbeat.rest()
     defer { configuration.heartbeat.beat() }
     let (store, time) = (store, Moment.now().description)
@@ -283,7 +282,7 @@ extension StoreKeeper {
   }
 
   private func startAnew(because reason: String) async {
-    // Reading a large database may take minutes. Therefore, tell the watchdog not to expect a heartbeat during this
+    // Reading a large database can take minutes. Therefore, tell the watchdog not to expect a heartbeat during this
     // time.
     configuration.heartbeat.rest()
     defer { configuration.heartbeat.beat() }

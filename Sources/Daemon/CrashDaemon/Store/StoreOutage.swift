@@ -15,20 +15,20 @@ final class StoreOutage: Sendable {
     var process: String
     /// The pid of the process in its own PID namespace.
     var ownPID: Int?
-    /// The name under which systemd's descriptor store holds the ring until the report is stored.
+    /// The name under which systemd's descriptor store holds the ring; crashd removes it after the report is stored.
     var keptName: String?
-    /// Whether systemd may drop the ring as soon as the report is stored.
+    /// Whether systemd is allowed to drop the ring as soon as the report is stored.
     var mayForget = false
 
     var bytes: Int { raw.count + 4_096 * report.threads.count }
   }
 
-  /// A partial or full recovery of the store: reports that waited were stored, or files that were left in the spool
-  /// should be read again.
+  /// A partial or full recovery of the store: crashd stored reports that waited, or should read again the files that
+  /// were left in the spool.
   struct Change: Sendable {
     /// Whether the store has recovered completely: no report or file waits any more.
     ///
-    /// Work that failed during the outage may succeed after a complete recovery.
+    /// Work that failed during the outage can succeed after a complete recovery.
     var isWell: Bool
   }
 
@@ -54,14 +54,14 @@ final class StoreOutage: Sendable {
 
   private let state = Mutex(State())
   private let limits: Limits
-  /// Wakes the store keeper with an element.
+  /// The stream that wakes the store keeper.
   ///
-  /// Several requests are combined into one element.
+  /// Several requests are combined into one element of the stream.
   let wakeUps: AsyncStream<Void>
   private let waker: AsyncStream<Void>.Continuation
   private static let notesLimit = 8
 
-  /// `failure` is the reason why crashd could not open the store at its start; nil if the store is open.
+  /// The parameter `failure` is the reason why crashd could not open the store at its start; nil if the store is open.
   init(limits: Limits, failure: StoreError? = nil) {
     self.limits = limits
     (wakeUps, waker) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -82,13 +82,13 @@ final class StoreOutage: Sendable {
 
   /// Publishes a change to all streams.
   ///
-  /// Only the store keeper may call this method.
+  /// Only the store keeper is allowed to call this method.
   func publish(_ change: Change) {
     for listener in state.withLock({ $0.listeners }) { listener.yield(change) }
   }
 
   /// Holds a report in memory that the store did not accept.
-  /// - Returns: False if there is no room in memory.
+  /// - Returns: The result is false if there is no room in memory.
   func hold(_ item: Held, because error: StoreError) -> Bool {
     // Ordering: wake the store keeper only after the report was added. If the store keeper found the failure but not
     // the report, it would conclude that the store has recovered.
@@ -135,12 +135,12 @@ final class StoreOutage: Sendable {
     if isFirst { wake() }
   }
 
-  /// How often files were left in the spool since crashd started; nil if no file waits.
+  /// How often files were left in the spool since crashd started; nil if all these files were read again.
   var leavings: UInt64? { state.withLock { $0.hasLeftFiles ? $0.leavings : nil } }
 
   /// Records that all files that were left in the spool before a given time were read.
   ///
-  /// `leavings` is the value of the property at that time.
+  /// `leavings` is the value of the property `leavings` at that time.
   func readLeftFiles(since leavings: UInt64?) {
     state.withLock { state in
       if state.leavings == leavings { state.hasLeftFiles = false }
@@ -186,10 +186,10 @@ final class StoreOutage: Sendable {
     }
   }
 
-  /// Whether systemd may drop the ring of an ended process now.
+  /// Whether systemd is allowed to drop the ring of an ended process now.
   ///
   /// Otherwise, systemd drops the ring when the report is stored.
-  /// - Returns: True if no held report needs the ring.
+  /// - Returns: The result is true if no held report needs the ring.
   func mayForget(_ keptName: String) -> Bool {
     state.withLock { state in
       guard let index = state.held.firstIndex(where: { $0.keptName == keptName }) else { return true }
@@ -201,11 +201,11 @@ final class StoreOutage: Sendable {
   /// Whether a failure of the store is recorded.
   var isFailing: Bool { state.withLock { $0.failure != nil } }
 
-  /// Records that the store accepts reports again, unless a report waits.
-  /// - Returns: Whether the store was failing before.
+  /// Records that the store accepts reports again, unless a held report still waits.
+  /// - Returns: Whether the store was failing before this call.
   func recovered() -> Bool {
     state.withLock { state in
-      // Return if a report is held in memory, because this shows that the store has failed again.
+      // Return if a report is held in memory, because the store has then failed again.
       guard state.held.isEmpty else { return false }
       defer { (state.failure, state.since) = (nil, nil) }
       return state.failure != nil
@@ -230,7 +230,7 @@ final class StoreOutage: Sendable {
 }
 
 extension StoreError {
-  /// Whether the whole store fails, and not only one operation.
+  /// Whether the store as a whole fails, as opposed to a single operation.
   var isOutage: Bool {
     switch self {
     case .unavailable, .corrupt: true

@@ -5,7 +5,7 @@ struct Alarm {
 
   /// Calls `ring` after the given time, unless a call at an earlier time is already scheduled.
   ///
-  /// `ring` must call `end` first. If the actor has to wait again, `ring` must also call `set` again.
+  /// The closure `ring` must call `end` first. If the actor needs a further call, `ring` must also call `set` again.
   mutating func set(after wait_ns: UInt64, _ ring: @escaping @Sendable () async -> Void) {
     let (time_ns, isTooLate) = Moment.monotonic_ns().addingReportingOverflow(wait_ns)
     guard !isTooLate, time_ns < due_ns else { return }

@@ -1,7 +1,8 @@
 import Glibc
 import Synchronization
 
-/// Limits the CPU time that each user may use in crashd and its child processes, with one token bucket per user.
+/// Limits the CPU time that each user is allowed to use in crashd and its child processes, with one token bucket per
+/// user.
 ///
 /// The work of a user who exceeds the limit is delayed, but not refused. Root and crashd's own user have no bucket, so
 /// they have no limit.
@@ -10,17 +11,17 @@ final class CPUAccounts: Sendable {
   struct Allowance: Sendable, Equatable {
     /// The CPU time that a user can use at once if the bucket is full.
     var burst_ms: Int
-    /// The CPU time that a user can use permanently, per 100 ms of wall-clock time.
+    /// The CPU time that a user can use continuously, per 100 ms of wall-clock time.
     var share_percent: Int
   }
 
   /// The account that is charged for the work of the current task; nil if no account is charged.
   @TaskLocal static var current: Charge?
 
-  /// Adds the cost of work to a user's account.
+  /// A closure that adds the CPU time of some work to a user's account.
   ///
-  /// This type is a class because of a bug in Swift 6.3.1. In optimized code, a task-local value that is a closure
-  /// crashes if it is bound around an asynchronous call.
+  /// This type is a class because of a bug in Swift 6.3.1. In optimized code, the program crashes if a task-local value
+  /// that is a closure is bound around an asynchronous call.
   final class Charge: Sendable {
     private let accounts: CPUAccounts
     private let uid: UInt32

@@ -12,10 +12,10 @@ struct PermitLimit: Sendable {
   }
 }
 
-/// A user who waits for a permit or holds one, with the account that the limits apply to.
+/// A user who waits for a permit or holds one, with the account to which the limits apply.
 ///
-/// The account of this value does not change between `append` and `giveBack`, even if `UserAccounts` assigns the uid to
-/// another account.
+/// The account stays the same between `append` and `giveBack`, even if `UserAccounts` assigns the uid to another
+/// account meanwhile.
 struct FairUser: Sendable {
   var uid: UInt32
   var account: UInt32
@@ -29,8 +29,8 @@ extension UserAccounts {
 
 /// Distributes the permits of one kind of work fairly between users.
 ///
-/// The next permit goes to the waiting user who holds the fewest permits. If several waiting users hold equally many
-/// permits, `Order` decides between them. `UserAccounts` defines which uids are treated as one user.
+/// The next permit goes to a waiter of the user who holds the fewest permits. If several users with waiters hold
+/// equally many permits, `Order` decides between them. `UserAccounts` defines which uids are treated as one user.
 ///
 /// `FairQueue` is a value type. An actor stores its jobs in a `FairQueue`, and tasks wait in a `FairSemaphore`.
 ///
@@ -46,9 +46,9 @@ struct FairQueue<Waiter> {
     case arrival
   }
 
-  /// Identifies the line of one user's waiters.
+  /// Identifies the queue of one user's waiters.
   ///
-  /// Uids that the limits treat as one user share one line.
+  /// Uids that the limits treat as one user share one queue.
   private struct LineKey: Hashable {
     var account: UInt32
     var isTrusted: Bool
@@ -56,7 +56,8 @@ struct FairQueue<Waiter> {
 
   private struct Account {
     var permits = 0
-    /// The sequence number of the last permit that this account received, counted over all accounts.
+    /// The sequence number of the last permit that this account received; the numbers count the permits of all
+    /// accounts.
     var turn: UInt64 = 0
   }
 
@@ -74,7 +75,7 @@ struct FairQueue<Waiter> {
 
   init(_ limit: PermitLimit, order: Order) { (self.limit, self.order) = (limit, order) }
 
-  /// Returns the waiters for which `isMeant` returns true, in no particular order.
+  /// Returns the waiters for which the closure `isMeant` returns true, in no particular order.
   func waiting(where isMeant: (Waiter) -> Bool = { _ in true }) -> [Waiter] {
     lines.values.flatMap { $0.waiters(where: isMeant) }
   }
@@ -96,8 +97,9 @@ struct FairQueue<Waiter> {
   }
 
   /// Hands a permit to the waiter that is served next.
-  /// - Parameter mayRun: Called for each waiting user; returns whether the user may get a permit now.
-  /// - Returns: The waiter with its user; nil if no waiter can get a permit.
+  /// - Parameter mayRun: A closure that is called for each user with waiters; it returns whether the user is allowed to
+  ///   get a permit now.
+  /// - Returns: The waiter and its user; nil if no waiter can get a permit.
   mutating func next(
     where mayRun: (_ uid: UInt32) -> Bool = { _ in true }
   ) -> (waiter: Waiter, isUrgent: Bool)? {
@@ -117,7 +119,7 @@ struct FairQueue<Waiter> {
   }
 
   /// Takes a permit for a user without waiting.
-  /// - Returns: False if no permit is free, or if other callers wait.
+  /// - Returns: The result is false if no permit is free, or if other callers wait.
   mutating func take(_ user: FairUser) -> Bool {
     guard hasRoom(for: user) else { return false }
     take(user.account)

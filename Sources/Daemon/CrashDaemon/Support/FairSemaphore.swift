@@ -69,9 +69,9 @@ final class FairSemaphore: Sendable {
     return isGranted ? Permit(self, user, isHeld: true) : nil
   }
 
-  /// Ends the waiting of all callers.
+  /// Stops all waiting.
   ///
-  /// Callers that arrive later do not wait, either.
+  /// Later callers do not wait either.
   ///
   /// All waiters receive void permits, for which `isHeld` is false.
   func stop() {
@@ -112,7 +112,7 @@ final class FairSemaphore: Sendable {
 extension FairSemaphore {
   /// One permit of a semaphore.
   ///
-  /// The permit is in use until the caller gives it back. Only one task at a time may use the permit.
+  /// The permit is in use until the caller gives it back. Only one task at a time is allowed to use the permit.
   final class Permit: Sendable {
     private let user: FairUser
     private let semaphore: FairSemaphore
@@ -128,7 +128,7 @@ extension FairSemaphore {
 
     /// Gives the permit back.
     ///
-    /// This method has no effect if the permit is not held.
+    /// This method has no effect if the caller does not hold the permit.
     func giveBack() {
       if held.exchange(false, ordering: .acquiringAndReleasing) { semaphore.giveBack(user) }
     }
@@ -148,7 +148,7 @@ extension FairSemaphore {
   }
 }
 
-// Waits for idle periods, in which no caller waits for a permit.
+// Waits for idle periods of the semaphore, in which no caller waits for a permit.
 extension FairSemaphore {
   /// Returns as soon as no caller waits for a permit.
   func calm() async {

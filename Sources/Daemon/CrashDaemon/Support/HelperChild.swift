@@ -15,9 +15,9 @@ struct HelperChild {
   /// A failure of the child, with a one-line reason.
   struct Failure: Error, CustomStringConvertible {
     var description: String
-    /// Whether a later attempt of the same job may succeed.
+    /// Whether a later attempt of the same job can succeed.
     ///
-    /// An attempt may succeed if the child timed out, was killed, or could not write its output.
+    /// A later attempt can succeed if the child timed out, was killed, or could not write its output.
     var isPassing = false
     /// The exit status of the child, or 128 plus the number of the signal that ended the child.
     ///
@@ -28,7 +28,7 @@ struct HelperChild {
   private static let errorTextLimit = 512
   /// The maximum time for which crashd waits until a killed child has ended.
   ///
-  /// The child may need longer than this, for example if it waits for a failed disk.
+  /// The child can need longer than this, for example if it waits for a failed disk.
   private static let end_ms: Int32 = 5_000
   /// The value of EX_IOERR, which crash-analyse returns as its exit status for input and output errors.
   private static let inputOutputStatus: Int32 = 74
@@ -109,7 +109,7 @@ struct HelperChild {
     // returns immediately.
     let count = unsafe read(pipe.number, &bytes, bytes.count)
     let line = bytes.prefix(max(0, count)).prefix { $0 != UInt8(ascii: "\n") }
-    // The line may quote bytes of an untrusted file, so the function replaces non-printable characters.
+    // The line can quote bytes of an untrusted file, so the function replaces non-printable characters.
     return String(decoding: line.map { (0x20..<0x7f).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
   }
 

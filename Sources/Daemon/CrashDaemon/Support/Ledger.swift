@@ -14,8 +14,7 @@ struct Peer: Sendable, Hashable, CustomStringConvertible {
 /// Counts stored reports, refused input and lost data.
 ///
 /// The ledger also logs the counted events, with a rate limit so that no process can flood the log. The limit is one
-/// line per second for each kind of line and each user. For stored reports, eight lines may follow each other
-/// immediately.
+/// line per second for each kind of line and each user. For stored reports, a burst of up to eight lines is allowed.
 ///
 /// If lines were suppressed, the next logged line contains their number.
 final class Ledger: Sendable {
@@ -53,7 +52,7 @@ final class Ledger: Sendable {
   private let logger: Logger
   private let limits: Limits
   private static let interval_ns: UInt64 = 1_000_000_000
-  /// The number of stored reports of one user that may be logged immediately after each other.
+  /// The number of stored reports of one user that can be logged in one burst.
   ///
   /// With this number, the log shows all services that crash together.
   private static let reportsAtOnce: UInt64 = 8
@@ -65,7 +64,7 @@ final class Ledger: Sendable {
 
   /// Adds two counters.
   ///
-  /// If the sum would overflow, the result is the maximum number.
+  /// If the sum of the counts would overflow, the result is the maximum number.
   private static func sum(_ left: Int, _ right: Int) -> Int {
     let (sum, isTooMuch) = left.addingReportingOverflow(right)
     return isTooMuch ? .max : sum
@@ -144,7 +143,7 @@ final class Ledger: Sendable {
     logger.info("stored \(id) of '\(name)' (\(peer)): \(sentence)\(Self.more(omitted))")
   }
 
-  /// Logs that crashd cannot store data of a process now, and that the data stays where it is.
+  /// Logs that crashd cannot store data of a process now, and that the data stays in its ring or file.
   func postpone(_ what: String, of peer: Peer, process name: String, because reason: String) {
     let omitted = state.withLock { state in
       Self.admit(line("postponed", peer), to: &state.quiet, limit: limits.rememberedRefusals)

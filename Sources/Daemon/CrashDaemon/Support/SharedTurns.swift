@@ -14,7 +14,7 @@ final class SharedTurns<Key: Hashable & Sendable>: Sendable {
     var served: [Asker] = []
     /// The callers that arrived after the current run of the work had begun.
     ///
-    /// The current run may not read the data of these callers, so they need another run.
+    /// It is uncertain whether the current run reads the data of these callers, so they need another run.
     var next: [Asker] = []
   }
 
@@ -23,7 +23,7 @@ final class SharedTurns<Key: Hashable & Sendable>: Sendable {
 
   /// Returns at the end of a run of `work` for the key that began after this call.
   ///
-  /// Either this caller or another waiting caller executes the run.
+  /// Either this caller or another waiting caller executes this run.
   func run(_ key: Key, _ work: @Sendable () async -> Void) async {
     let role: Role = await withCheckedContinuation { asker in
       let leads = turns.withLock { turns in

@@ -20,7 +20,8 @@ enum UnixSocket {
   ///
   /// The function replaces an existing socket at this path.
   ///
-  /// Every user may connect to the socket. crashd decides by the peer's credentials what the peer may do.
+  /// Every user is allowed to connect to the socket. crashd decides by the peer's credentials what the peer is allowed
+  /// to do.
   static func listen(path: String, kind: Kind) throws(SystemError) -> Descriptor {
     let what = "listen on '\(path)'"
     let flags = Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)

@@ -4,8 +4,8 @@ import LinuxSystem
 
 /// The directory of symbol caches and unwind tables.
 ///
-/// The total size of the directory's files is limited. Files that may be used for all users are in the directory
-/// itself. Files that may be used for only one user are in a subdirectory for this user.
+/// The total size of the directory's files is limited. Files that are allowed to be used for all users are in the
+/// directory itself. Files that are allowed to be used for only one user are in a subdirectory for this user.
 struct CacheDirectory {
   let path: String
 
@@ -19,11 +19,11 @@ struct CacheDirectory {
     }
   }
 
-  /// Sets the access time of a file to the current time, because the file system may not record reads.
+  /// Sets the access time of a file to the current time, because the file system possibly does not record reads.
   static func touch(_ path: String) {
     let times = [timespec(tv_sec: 0, tv_nsec: Int(now)), timespec(tv_sec: 0, tv_nsec: Int(keep))]
-    // utimensat reads the two timespec values of `times`. Ignore an error, because its only effect is that `prune` may
-    // remove the file earlier than other files.
+    // utimensat reads the two timespec values of `times`. Ignore an error, because its only effect is that `prune`
+    // could remove the file earlier than other files.
     _ = unsafe utimensat(AT_FDCWD, path, times, 0)
   }
 
@@ -37,7 +37,7 @@ struct CacheDirectory {
   /// - Parameters:
   ///   - limitBytes: The limit for the total size of all files.
   ///   - shareBytes: The limit for the total size of the files in one directory.
-  /// - Throws: An error if a directory cannot be read or a file cannot be removed.
+  /// - Throws: The error, if a directory cannot be read or a file cannot be removed.
   func prune(to limitBytes: Int, shareBytes: Int) throws {
     var shares: [[File]] = []
     for directory in try directories() {
@@ -61,8 +61,8 @@ struct CacheDirectory {
   func removeLeftovers() throws {
     for directory in try directories() {
       for name in try names(in: directory) where name.hasSuffix(".partial") {
-        // Skip files with the pid of this process, because jobs of this process may be writing them. The names have the
-        // form BUILDID.cssym.PID.NUMBER.partial.
+        // Skip files with the pid of this process, because jobs of this process could be writing these files. The names
+        // have the form BUILDID.cssym.PID.NUMBER.partial.
         let parts = name.split(separator: ".")
         if parts.count >= 3, parts[parts.count - 3] == "\(getpid())" { continue }
         try FileManager.default.removeItem(atPath: "\(directory)/\(name)")
@@ -90,8 +90,8 @@ struct CacheDirectory {
   }
 
   private func remove(_ file: File) throws(SystemError) {
-    // The actors for symbols and for unwind tables both remove files from this directory, so the other actor may
-    // already have removed the file.
+    // The actor for symbols and the actor for unwind tables both remove files from this directory, so the other actor
+    // could already have removed the file.
     guard unsafe unlink(file.path) == 0 || errno == ENOENT else { throw SystemError("remove '\(file.path)'") }
   }
 

@@ -2,7 +2,7 @@ import CrashSymbols
 
 /// Opens the debug files of a stripped image, at the paths that ``DebugFilePaths`` returns.
 ///
-/// Other users may be able to write to the directories of these files. Therefore, each file is opened by the rules of
+/// Other users can have write access to the directories of these files. Therefore, each file is opened by the rules of
 /// ``ImageFile``, and its build ID must equal the build ID of the image.
 struct DebugFiles: Sendable {
   /// The directory in which the system installs debug files: `/usr/lib/debug` on Debian.
@@ -13,17 +13,17 @@ struct DebugFiles: Sendable {
   var imagePath: String
   /// The user ID of the process that reported the image.
   var user: UInt32
-  /// The users for which the symbol cache may be used.
+  /// The users for which the symbol cache is allowed to be used.
   ///
   /// For a cache that all users share, debug files that belong to one user are not used.
   var owner: CacheOwner
 
-  /// The time-out for opening debug files in the image's directory, whose file system may block.
+  /// The time-out for opening debug files in the image's directory, whose file system can block.
   private static let beside_ms = 5_000
 
   /// Opens the existing debug files: first those in the system's directory, then those in the image's directory.
   ///
-  /// This method must run on a thread that may block. The method blocks for at most `beside_ms`.
+  /// This method must run on a thread that is allowed to block. The method blocks for at most `beside_ms`.
   func open(buildID: String, link: String?) -> [ImageFile.Opened] {
     let installed = openInstalled(buildID: buildID, link: link)
     let place = ImageFile(buildID: buildID, path: imagePath, isExecutable: false).place
@@ -42,7 +42,7 @@ struct DebugFiles: Sendable {
 
   /// Opens debug files in the image's directory.
   ///
-  /// The process chose the path of the image, so the file system of this directory may never answer.
+  /// The process chose the path of the image, so the file system of this directory can block forever.
   func openBeside(buildID: String, link: String?) -> [ImageFile.Opened] {
     paths(buildID: buildID, link: link).filter { !isInstalled($0) }.compactMap { open($0, buildID) }
   }
@@ -65,7 +65,7 @@ struct DebugFiles: Sendable {
     return opened
   }
 
-  /// Returns the paths at which a debug file may exist.
+  /// Returns the paths at which a debug file can exist.
   func paths(buildID: String, link: String?) -> [String] {
     others.compactMap { DebugFilePaths.ofBuild(buildID, in: $0).map { $0 + ".debug" } }
       + DebugFilePaths(directory: directory, imagePath: imagePath).paths(buildID: buildID, link: link)

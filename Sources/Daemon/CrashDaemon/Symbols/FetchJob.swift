@@ -34,7 +34,7 @@ struct FetchJob: Sendable {
   /// - Returns: Whether one of the servers had the debug information.
   func run() throws -> Bool {
     let path = "\(output).\(getpid()).\(UInt32.random(in: .min ... .max)).partial"
-    // open reads the mode, because O_CREAT is set. The mode is the only variadic argument.
+    // The system call open reads the mode, because O_CREAT is set. The mode is the only variadic argument.
     let writer = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard writer >= 0 else { throw SystemError("create '\(path)'") }
     let target = Descriptor(owning: writer)
@@ -46,7 +46,7 @@ struct FetchJob: Sendable {
     let file = Descriptor(owning: reader)
     _ = unsafe unlink(path)
     guard try fetch(into: target) else { return false }
-    // `crash-analyse` checks the build ID of the file, because a server may send any file.
+    // `crash-analyse` checks the build ID of the file, because a server can send any file.
     try SymbolJob(
       program: analyseProgram, image: file, buildID: buildID, output: output, timeout_ms: limits.symbolJob_ms
     ).replace()

@@ -3,7 +3,7 @@ import LinuxSystem
 
 /// Opens images at paths that processes reported.
 ///
-/// The file systems of these paths may block forever.
+/// The file systems of these paths can block forever.
 enum ForeignImages {
   /// Opens the images that are not open yet, and determines the origin of each file.
   ///

@@ -4,7 +4,7 @@ import CrashSymbols
 import Glibc
 import LinuxSystem
 
-/// An image for which crashd may need symbols.
+/// An image for which crashd can need symbols.
 ///
 /// The image has a path, and a descriptor if the process sent one.
 struct ImageFile: Sendable {
@@ -36,7 +36,7 @@ struct ImageFile: Sendable {
     return files.filter(\.isExecutable) + files.filter { !$0.isExecutable }
   }
 
-  /// An open image file, the users for which its symbol cache may be used, and the identity of the file.
+  /// An open image file, the users for which its symbol cache is allowed to be used, and the identity of the file.
   struct Opened {
     var descriptor: Descriptor
     var owner: CacheOwner
@@ -84,11 +84,11 @@ struct ImageFile: Sendable {
   /// Opens the file at the path.
   ///
   /// If the process sent a descriptor, the method instead compares the file at the path with the descriptor's file. The
-  /// path is untrusted, because the process chose it. A path through a link of `/proc`, such as `/proc/PID/root`, is
-  /// not opened, because it leads into the mounts of another process. Without a descriptor, the file must satisfy three
-  /// conditions. The file is a regular file. The owner of the file is root, crashd's own user or the process's user.
-  /// The process's user can read the file. The method may block in a file system forever, so only threads of
-  /// ``ForeignFileWork`` may call it.
+  /// path is untrusted, because the process chose the path. A path through a link of `/proc`, such as `/proc/PID/root`,
+  /// is not opened, because such a path leads into the mounts of another process. Without a descriptor, the file must
+  /// satisfy three conditions. The file is a regular file. The owner of the file is root, crashd's own user or the
+  /// process's user. The process's user can read the file. The method can block in a file system forever, so only
+  /// threads of ``ForeignFileWork`` are allowed to call it.
   func look(for user: UInt32) throws(SystemError) -> ImageFile {
     var (number, seen): (Int32, ImageFile) = (-1, self)
     seen.origin = .process
@@ -107,10 +107,11 @@ struct ImageFile: Sendable {
     return seen
   }
 
-  /// Opens the file of the image's build in directories that an operator set, else the file at the path.
+  /// Opens the file of the image's build in directories that an operator set, or, if there is none, the file at the
+  /// path.
   ///
-  /// If the process sent a descriptor of the image, this method does not search the directories. If no directory has
-  /// the image and its path cannot be opened, this method opens the debug file of the build, because it has all
+  /// If the process sent a descriptor of the image file, this method does not search the directories. If no directory
+  /// has the image and its path cannot be opened, this method opens the debug file of the build, because it has all
   /// symbols. Each file must pass the checks of `look(for:)`.
   func look(for user: UInt32, in directories: [String]) throws(SystemError) -> ImageFile {
     if descriptor != nil || directories.isEmpty { return try look(for: user) }
@@ -124,7 +125,7 @@ struct ImageFile: Sendable {
     }
   }
 
-  /// Returns this image with the first of the files that can be opened.
+  /// Returns this image with the first file that can be opened.
   private func found(at paths: [String], for user: UInt32) -> ImageFile? {
     for path in paths {
       var image = self
@@ -139,7 +140,7 @@ struct ImageFile: Sendable {
 
   /// Opens the file: calls `opened`, and calls `look` first if `opened` returns nil.
   ///
-  /// This method must run on a thread that may block.
+  /// This method must run on a thread that is allowed to block.
   func open(for user: UInt32, in directories: [String] = []) throws(SystemError) -> Opened {
     if let opened = try opened(for: user) { return opened }
     guard let opened = try look(for: user, in: directories).opened(for: user) else {
@@ -148,7 +149,7 @@ struct ImageFile: Sendable {
     return opened
   }
 
-  /// The directory of the image, which ``ForeignFileWork`` receives as the place that may block.
+  /// The directory of the image, which ``ForeignFileWork`` receives as the place that can block.
   ///
   /// The files of one directory are expected to be on one file system, so if one of them blocks, all of them block.
   var place: String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? path }
@@ -162,13 +163,13 @@ struct ImageFile: Sendable {
   }
 }
 
-/// The users for which a symbol cache may be used.
+/// The users for which a symbol cache is allowed to be used.
 ///
 /// A user could send a forged file with the build id of another program. Therefore, a cache is used for all users only
-/// if no other user than root and crashd's user can change its file. However, in a container or on a disk image, a user
-/// can create files that belong to root. Therefore, a file of root is trusted only in two cases: root or crashd's user
-/// sent it, or crashd can open it by its path. The cache of any other file is used only for processes of the user who
-/// sent the file.
+/// if only root and crashd's own user can change the image file. However, in a container or on a disk image, a user can
+/// create files that belong to root. Therefore, a file of root is trusted only in two cases: root or crashd's own user
+/// sent the file, or crashd can open it by its path. The cache of any other file is used only for processes of the user
+/// who sent the file.
 enum CacheOwner: Sendable, Hashable {
   case allUsers
   case user(UInt32)

@@ -11,7 +11,7 @@ import LinuxSystem
 enum KernelImage {
   /// The path that the ring reader reports for the vDSO.
   static let path = "[vdso]"
-  /// An identity whose device number and inode number no file has.
+  /// A device number and an inode number that no file has.
   private static let identity = ImageFile.Identity(device: .max, number: .max)
 
   /// Opens a read-only copy of the vDSO.
@@ -19,8 +19,7 @@ enum KernelImage {
     guard let range = find(in: SmallFile.text(at: "/proc/self/maps", limitBytes: 1 << 20) ?? "") else {
       throw SystemError("find \(path)", code: ENOENT)
     }
-    // The kernel keeps the pages of the vDSO mapped and readable as long as crashd runs, and the code copies the bytes
-    // immediately.
+    // The kernel keeps the pages of the vDSO mapped and readable as long as crashd runs; copy the bytes immediately.
     let pages = unsafe UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: range.start), count: range.count)
     let file = try MemoryFile()
     try file.write(unsafe Array(pages), at: 0)

@@ -2,9 +2,10 @@ import CrashSymbols
 import LinuxSystem
 import Logging
 
-/// Decides which linkage names crashd may demangle in its own process.
+/// Decides which linkage names crashd is allowed to demangle in its own process.
 ///
-/// A sandboxed child process demangles each name first. If a name does not crash the child, crashd may demangle it.
+/// A sandboxed child process demangles each name first. If a name does not crash the child, crashd is allowed to
+/// demangle it.
 ///
 /// The check is necessary because the names come from untrusted files, and a bug in the demangler could crash crashd.
 actor NameJudge {
@@ -19,7 +20,7 @@ actor NameJudge {
 
   /// Returns the names that crashd must not demangle.
   ///
-  /// The method may run a child process.
+  /// The method can run a child process.
   func unreadable(of names: Set<String>) async -> Set<String> {
     let mangled = names.filter(Demangler.isMangled)
     let fresh = mangled.filter { known[$0] == nil }.sorted()

@@ -2,11 +2,11 @@ import Synchronization
 
 /// Remembers the lists of images whose symbols were requested recently.
 ///
-/// Processes of the same program have equal lists of images. If many of these processes crash at once, it is sufficient
-/// to request the symbols of the list once.
+/// Processes of the same program usually have equal lists of images. If many of these processes crash at once, it is
+/// sufficient to request the symbols of the list once.
 ///
-/// The report of a crash does not depend on these lists, because crashd always requests the images of the crash's
-/// frames.
+/// The report of a crash does not depend on these lists, because crashd always requests the symbols of the images to
+/// which the crash's frames belong.
 final class RecentImages: Sendable {
   private struct State {
     /// A hash of the user, the build IDs and the paths for each list.

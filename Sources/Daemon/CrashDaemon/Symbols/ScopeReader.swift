@@ -5,8 +5,8 @@ import Logging
 
 /// Describes the variables and types in scope at a fault, with `crash-analyse`.
 ///
-/// The description is made only after a crash. If the symbol caches contained the types of all images, they would be
-/// several times as large.
+/// The description is made only after a crash. If the symbol caches contained these types for all images, the caches
+/// would be several times as large.
 actor ScopeReader {
   private let configuration: SymbolCaches.Configuration
   private let permits: FairSemaphore
@@ -26,7 +26,7 @@ actor ScopeReader {
   /// Empty answers are also cached, because images without debug information are common.
   private var known: [Question: (answer: ScopeDescription?, time_ns: UInt64)] = [:]
   private static let knownLimit = 64
-  /// The age after which a cached answer expires, because debug information may have been installed in the meantime.
+  /// The age after which a cached answer expires, because debug information could have been installed in the meantime.
   private static let knowledge_ns: UInt64 = 60_000_000_000
 
   init(_ configuration: SymbolCaches.Configuration) {
@@ -72,7 +72,8 @@ actor ScopeReader {
       answer = try await ask(job, image, user)
     } catch {
       configuration.logger.debug("no scope description at \(String(pc, radix: 16)) of '\(image.path)': \(error)")
-      // Do not cache a temporary failure or a failure of crashd itself, because it does not depend on the address.
+      // Do not cache a temporary failure or a failure of crashd itself, because such a failure does not depend on the
+      // address.
       guard let failure = error as? HelperChild.Failure, failure.status != nil, !failure.isPassing else { return nil }
     }
     remember(answer, question, now)
@@ -80,7 +81,7 @@ actor ScopeReader {
   }
 
   private func remember(_ answer: ScopeDescription?, _ question: Question, _ time_ns: UInt64) {
-    // Remove empty answers first, because a program may crash at a different address each time.
+    // Remove empty answers first, because a program can crash at a different address each time.
     if known.count >= Self.knownLimit { known = known.filter { $0.value.answer != nil } }
     if known.count >= Self.knownLimit { known = [:] }
     known[question] = (answer, time_ns)
@@ -106,7 +107,7 @@ actor ScopeReader {
     var charge: @Sendable (_ cpu_ns: UInt64) -> Void
     var debugFiles: DebugFiles
 
-    /// Reads the description from the image itself.
+    /// Reads the description of variables and types from the image itself.
     ///
     /// If the image has no debug information, the method reads the first debug file that has debug information. The
     /// bytes of the code are always read from the image.
@@ -127,7 +128,8 @@ actor ScopeReader {
 
     /// Opens the file of the image.
     ///
-    /// The time-out for the description applies, because the file system of the image may block.
+    /// The time-out for the description also limits the opening of the file, because the file system of the image can
+    /// block.
     private func open(_ image: ImageFile, _ user: UInt32) throws -> ImageFile.Opened {
       let result = ForeignFileWork.shared.wait(of: user, at: image.place, timeout_ms: timeout_ms) {
         CPUAccounts.measure { Result { try image.open(for: user, in: debugFiles.others) } }

@@ -15,10 +15,10 @@ struct FetchQueue {
   var counts: [String: Int] = [:]
 }
 
-// Fetches debug information from debuginfod servers for images without debug information: the image itself contains
-// none, and no debug file is installed. When a process attaches, crashd first builds the caches of its images, and then
-// queries the servers. If the process crashes in the meantime, its report does not wait for the servers. This report
-// has function names but no line numbers, until the line numbers arrive.
+// Fetches debug information from debuginfod servers for images without debug information: images that contain none
+// themselves and for which no debug file is installed. When a process attaches, crashd first builds the caches of its
+// images, and then queries the servers. If the process crashes in the meantime, its report does not wait for the
+// servers. The report has function names but no line numbers, until the line numbers arrive.
 extension SymbolCaches {
   /// The number of requests to servers with each outcome since crashd started, and the number of builds that wait for a
   /// request.
@@ -47,7 +47,7 @@ extension SymbolCaches {
   /// Whether `fetchDebugInformation` would now request the given build.
   ///
   /// Debug information is requested only for builds whose file was installed by root or crashd's user. Otherwise, a
-  /// process without network access could send data to the servers, in the form of invented build IDs.
+  /// process without network access could encode data in invented build IDs, which crashd would send to the servers.
   func isWorthAsking(_ name: CacheName) -> Bool {
     guard configuration.servers != nil, name.owner == .allUsers else { return false }
     guard let last = queue.asked[name] else { return true }

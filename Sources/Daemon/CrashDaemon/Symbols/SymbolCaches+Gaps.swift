@@ -4,7 +4,7 @@ import CrashSymbols
 struct SymbolGap: Sendable, Equatable {
   /// The reason as text for reports, such as "no file was found that has its build id".
   var reason: String
-  /// Whether the missing symbols may still arrive later.
+  /// Whether the missing symbols can still arrive later.
   var mayFill = false
   /// Whether the build has function names but no line numbers, which is normal for system libraries.
   var isNamesOnly = false
@@ -13,7 +13,7 @@ struct SymbolGap: Sendable, Equatable {
   static let notReady = SymbolGap(reason: "its symbols were not ready in time", mayFill: true)
 }
 
-/// A stored report whose missing symbols may arrive later.
+/// A stored report whose missing symbols can arrive later.
 struct LateReport: Sendable, Hashable {
   var id: String
   /// The user ID of the crashed process.
@@ -23,7 +23,7 @@ struct LateReport: Sendable, Hashable {
 extension SymbolCaches {
   /// Returns the reasons why the symbols of the given builds are incomplete.
   ///
-  /// `found` contains the caches that were found for `user`.
+  /// The parameter `found` contains the caches that were found for `user`.
   func gaps(of buildIDs: some Collection<String>, _ found: [String: SymbolCache], for user: UInt32) -> [String:
     SymbolGap]
   {
@@ -38,7 +38,7 @@ extension SymbolCaches {
       if cache.hasDebugInformation { return nil }
       let names = Self.names(buildID, user)
       // Exclude a partial cache, which was built just now and already includes installed debug files. For any other
-      // cache, a pending job may still add line numbers from an installed debug file.
+      // cache, a pending job can still add line numbers from an installed debug file.
       if !cache.isPartial, names.contains(where: isPending) {
         return SymbolGap(reason: "its debug information was not ready in time", mayFill: true, isNamesOnly: true)
       }
@@ -76,8 +76,8 @@ extension SymbolCaches {
 
   /// Publishes the reports for which no other request to a server is pending.
   ///
-  /// crashd requests each library of a program separately. If crashd published a report after each request, subscribers
-  /// would receive too many events.
+  /// crashd requests each library of a program separately. If crashd published the report after each of these requests,
+  /// subscribers would receive too many events.
   func tellFetched(_ name: CacheName) {
     if isPending(name) { return }
     for report in late.removeValue(forKey: name) ?? [] where !late.contains(where: { $0.value.contains(report) }) {

@@ -39,8 +39,8 @@ extension SymbolCaches {
   private func startHastyJobs() {
     // Remove the queued jobs for which no analysis of a crash waits any more.
     hastyJobs.remove { waiters[$0.number]?.names.contains($0.name) != true }
-    // If a user has no CPU time left, no partial caches are built for this user's crashes, whose analyses then wait for
-    // the complete caches.
+    // If a user has no CPU time left, no partial caches are built for this user's crashes, and the analyses of the
+    // crashes wait for the complete caches.
     while let (next, _) = hastyJobs.next(where: { configuration.cpu.wait_ns(for: $0) == 0 }) {
       if !start(next) { hastyJobs.giveBack(next.user) }
     }
@@ -78,7 +78,7 @@ extension SymbolCaches {
       waiters[hasty.number]?.names.remove(hasty.name)
       wake(hasty.number)
     case .failure(let error):
-      // If the file itself cannot be used, the job that builds the complete cache reports the failure.
+      // If the image file itself is unusable, the job that builds the complete cache reports the failure.
       configuration.logger.debug("no partial symbol cache of build \(hasty.name.buildID): \(error)")
     }
     startHastyJobs()

@@ -10,8 +10,8 @@ extension SymbolCaches {
   ///
   /// If the debug file is in the system's directory of debug files, the analysis of a crash waits for the rebuilt
   /// cache. After a failure or time-out, the analysis uses the existing cache, which has only function names. The
-  /// analysis never waits for debug files in the image's directory, because the file system of this directory may block
-  /// forever. The cache that is built from these files is available for later crashes.
+  /// analysis never waits for debug files in the image's directory, because the file system of this directory can block
+  /// forever. The cache that is built from debug files in the image's directory is available for later crashes.
   func improve(_ ready: [CacheName], _ image: ImageFile, for user: UInt32) {
     if ready.contains(where: hasLines) { return }
     for name in ready {

@@ -10,7 +10,7 @@ actor SymbolCaches {
     case ready(SymbolCache, lastUse: UInt64)
     /// The cache is being built from one of the given files.
     ///
-    /// There may be several files, because a process may report a file that does not have the build ID of the cache.
+    /// There can be several files, because a process can report a file that does not have the build ID of the cache.
     case pending([ImageFile.Identity: Source])
   }
 
@@ -83,7 +83,7 @@ actor SymbolCaches {
   private static let attempts = 3
   /// The jobs that build caches, distributed fairly between users.
   ///
-  /// No user gets all permits, and jobs that the analysis of a crash waits for are urgent.
+  /// No user gets all permits, and a job is urgent if the analysis of a crash waits for it.
   var jobs: FairQueue<Job>
   private var running: [Job] = []
   /// Starts waiting jobs when their users have CPU time again.
@@ -201,8 +201,8 @@ extension SymbolCaches {
           file: opened.identity, number: tick())
         jobs.append(job, of: job.user, isUrgent: image.isExecutable)
       } catch {
-        // This error is logged only at debug level, because it is normal for a process in a container: its paths may
-        // not exist on the host. The process can send descriptors of its files instead.
+        // This error is logged only at debug level, because it is normal for a process in a container: its paths often
+        // do not exist on the host. The process can send descriptors of its files instead.
         configuration.logger.debug("no symbols for '\(image.path)': \(error)")
         refuse(CacheName(buildID: image.buildID, owner: .user(user)), because: "\(error)")
       }
@@ -327,7 +327,7 @@ extension SymbolCaches {
 
   /// Records that a job failed.
   ///
-  /// The cache of the same build may still be built from another file.
+  /// The cache of the same build can still be built from another file.
   private func fail(_ job: Job, _ error: any Error) {
     if case .pending(var files) = entries[job.name] {
       files[job.file] = nil
@@ -360,22 +360,22 @@ extension SymbolCaches {
   /// Starts jobs for the missing caches of the given images.
   ///
   /// Returns the answer if the caller need not wait for a job; otherwise nil. One call of this actor starts the jobs
-  /// and collects the answer, because each call waits a long time if many processes crash at once. If the result is
-  /// nil, the caller must continue with `prepare`.
+  /// and collects the answer, because each separate call would wait a long time if many processes crash at once. If the
+  /// result is nil, the caller must continue with `prepare`.
   func ready(_ wanted: [String: Set<UInt64>], _ images: [ImageFile], for user: UInt32) async -> Answer? {
     guard begin(images, for: user).isEmpty else { return nil }
     guard isSettled(Set((images.map(\.buildID) + wanted.keys).flatMap { find($0, user) })) else { return nil }
     return await answer(to: wanted, for: user, timeout_ms: configuration.limits.symbolWait_ms)
   }
 
-  /// Waits for the caches that are being built, and returns those caches that `user` may use.
+  /// Waits for the caches that are being built, and returns those caches that `user` is allowed to use.
   func answer(to wanted: [String: Set<UInt64>], for user: UInt32, timeout_ms: Int) async -> Answer {
     let found = await caches(of: wanted, for: user, timeout_ms: timeout_ms)
     return Answer(caches: found, gaps: gaps(of: wanted.keys, found, for: user))
   }
 
-  /// Waits for the caches that are being built, and returns the caches that `user` may use for the link addresses in
-  /// `wanted`.
+  /// Waits for the caches that are being built, and returns the caches that `user` is allowed to use for the link
+  /// addresses in `wanted`.
   ///
   /// If the complete caches take too long, the answer contains partial caches, which cover only these addresses.
   func caches(
@@ -387,14 +387,14 @@ extension SymbolCaches {
     let hasty = !waits ? [:] : await wait(for: names, wanted, of: user, timeout_ms: timeout_ms)
     var found = readyCaches(among: names)
     for (name, cache) in hasty where found[name.buildID] == nil { found[name.buildID] = cache }
-    // If a cache is still being improved, use the existing cache.
+    // If a cache is still being rebuilt with line numbers, use the existing cache.
     for name in names where found[name.buildID] == nil {
       found[name.buildID] = try? SymbolCache(path: name.path(in: configuration.directory), buildID: name.buildID)
     }
     return found
   }
 
-  /// Returns the existing caches that `user` may use, without waiting or starting jobs.
+  /// Returns the existing caches that `user` is allowed to use, without waiting or starting jobs.
   func readyCaches(of buildIDs: some Collection<String>, for user: UInt32) -> [String: SymbolCache] {
     readyCaches(among: Set(buildIDs.flatMap { find($0, user) }))
   }
@@ -457,7 +457,7 @@ extension SymbolCaches {
         try open(name)
         return true
       } catch {
-        // The cache file has an older format or is damaged. Therefore, the cache is built again.
+        // The cache file has an older format or is damaged. Therefore, crashd builds the cache again.
         configuration.logger.info("not used: '\(name.path(in: configuration.directory))': \(error)")
         return false
       }

@@ -11,7 +11,8 @@ struct SymbolJob: Sendable {
   var buildID: String
   var output: String
   var timeout_ms: Int
-  /// Finds the debug files of an image without debug information; if it is nil, no debug files are used.
+  /// A function that finds the debug files of an image without debug information; if it is nil, no debug files are
+  /// used.
   var debugFiles: DebugFiles?
   /// The function that receives the CPU time of each child process.
   var charge: @Sendable (_ cpu_ns: UInt64) -> Void = { _ in }
@@ -20,7 +21,7 @@ struct SymbolJob: Sendable {
   ///
   /// If this method returns, the cache is at `output`. If the method throws an error, there is no file.
   ///
-  /// - Returns: The reasons why debug files of a stripped image were not used; empty if there were no problems.
+  /// - Returns: The reasons why debug files of a stripped image were not used; empty if none was rejected.
   @discardableResult
   func run() throws -> [String] {
     let partial = try make(of: image)
@@ -63,8 +64,8 @@ struct SymbolJob: Sendable {
     return try SymbolCache(path: better, buildID: buildID)
   }
 
-  /// If the image's own cache at `partial` has only function names, builds a cache from the first debug file that
-  /// matches.
+  /// If the cache at `partial`, which was built from the image itself, has only function names, builds a cache from the
+  /// first debug file that matches.
   private func withDebugFile(instead partial: String, _ addresses: Set<UInt64>? = nil) -> (String, [String]) {
     var problems: [String] = []
     guard let debugFiles, let own = try? SymbolCache(path: partial, buildID: buildID), !own.hasDebugInformation else {
@@ -89,7 +90,7 @@ struct SymbolJob: Sendable {
   /// Builds a cache at a temporary path, and returns this path.
   private func make(of image: Descriptor, _ addresses: Set<UInt64>? = nil) throws -> String {
     let partial = "\(output).\(getpid()).\(UInt32.random(in: .min ... .max)).partial"
-    // open reads the mode, because O_CREAT is set. The mode is the only variadic argument.
+    // The system call open reads the mode, because O_CREAT is set. The mode is the only variadic argument.
     let number = unsafe open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard number >= 0 else { throw SystemError("create '\(partial)'") }
     do {

@@ -1,6 +1,6 @@
-/// Remembers build IDs that users claimed for a file, although the file does not have them.
+/// Remembers build IDs that users claimed for a file, although the file has another build ID.
 ///
-/// An image has exactly one build ID, so crashd limits how many wrong claims it checks for one file.
+/// An image has exactly one build ID, so crashd limits for how many wrong build IDs it checks one file.
 ///
 /// Claims are stored for each account, so that false claims of one user cannot block the images of another user.
 struct WrongClaims {
@@ -10,9 +10,9 @@ struct WrongClaims {
     var file: ImageFile.Identity
   }
 
-  /// The maximum number of different build IDs that an account may claim for one file.
+  /// The maximum number of different build IDs that an account is allowed to claim for one file.
   ///
-  /// The maximum is two, because an update may replace the file once while processes use it.
+  /// The maximum is two, because an update can replace the file once while processes use it.
   private static let limit = 2
 
   /// The maximum number of claims that are remembered.
@@ -21,7 +21,7 @@ struct WrongClaims {
 
   init(most: Int) { self.most = most }
 
-  /// Whether crashd may read the file of a claim for the given build ID.
+  /// Whether crashd is allowed to read the file of a claim in order to check the given build ID.
   ///
   /// `begun` contains the build IDs of waiting or running jobs for the same claim.
   func admit(_ buildID: String, of claim: Claim, beside begun: Set<String>) -> Bool {

@@ -38,8 +38,8 @@ struct DescriptorStore: Sendable {
 
   /// Stores the ring and the pidfd of a process in systemd.
   func keep(_ process: AttachedProcess, pidfd: Descriptor, as name: String) {
-    // Tell systemd not to poll the pidfd. Otherwise, systemd would drop the pidfd when the process ends, but crashd
-    // needs the pidfd after that.
+    // Tell systemd not to poll the pidfd (`FDPOLL=0`). Otherwise, systemd would drop the pidfd when the process ends,
+    // but crashd needs the pidfd after that.
     let isSent = notifier.send(
       "FDSTORE=1\nFDPOLL=0\nFDNAME=\(name)", [process.ring.descriptor, pidfd])
     if !isSent {

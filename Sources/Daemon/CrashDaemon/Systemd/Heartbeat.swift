@@ -24,7 +24,7 @@ final class Heartbeat: Sendable {
   /// The loop calls this method before it waits for work, and before it starts work whose duration is not limited.
   func rest() { rests.store(true, ordering: .relaxed) }
 
-  /// Calls `nudge` to request an iteration, unless an iteration was already requested since the last beat.
+  /// Calls the closure `nudge` to request an iteration, unless an iteration was already requested since the last beat.
   func ask(_ nudge: () -> Void) {
     if !isAsked.exchange(true, ordering: .relaxed) { nudge() }
   }
@@ -46,8 +46,9 @@ struct HeartbeatBook {
   /// The names of the loops that have not completed an iteration since the last notification.
   var late: [String] { awaited.map(\.heartbeat.name) }
 
-  /// Reads the heartbeats of all loops that have not completed an iteration.
-  /// - Returns: True if each loop has completed an iteration since `begin`, or rests.
+  /// Reads the heartbeats of all loops that have not completed an iteration since the last notification.
+  /// - Returns: The result is true if each loop has completed an iteration since `begin`, or rests (has suspended its
+  ///   check).
   mutating func look() -> Bool {
     awaited.removeAll { $0.heartbeat.isResting || $0.heartbeat.beats != $0.beats }
     return awaited.isEmpty

@@ -73,8 +73,8 @@ final class StatusLine: Service {
       text = Self.text(processes: processes, crashes: count, newest: (try? store.list(limit: 1))?.first?.time)
     }
     guard state.withLock({ $0.told }) != text else { return }
-    // Sending does not block, even if systemd's queue is full. If the line could not be sent, it is sent after the next
-    // change.
+    // Sending does not block, even if systemd's queue is full. If systemd did not accept the line, crashd sends it
+    // after the next change.
     if notifier.connection()?.send("STATUS=\(text)") == true { state.withLock { $0.told = text } }
   }
 

@@ -10,7 +10,7 @@ import LinuxSystem
 /// There is no result in three cases: the machine does not run systemd, the process was not the main process of its
 /// unit, or systemd has already restarted the unit.
 struct UnitResult: Sendable, Equatable {
-  /// The result in the words of systemd, such as `oom-kill`, `timeout`, `watchdog` or `signal`.
+  /// The result as systemd names it, such as `oom-kill`, `timeout`, `watchdog` or `signal`.
   var word: String
 
   private enum Answer: Equatable {
@@ -46,7 +46,7 @@ struct UnitResult: Sendable, Equatable {
 
   /// Parses the output of `systemctl show`.
   /// - Parameters:
-  ///   - text: Lines of the form `KEY=VALUE`.
+  ///   - text: The output of `systemctl show`, with lines of the form `KEY=VALUE`.
   ///   - pid: The pid of the crashed process.
   ///   - signal: The signal that ended the process.
   /// - Returns: The result of the unit; nil if the output refers to another process or exit.
@@ -61,7 +61,8 @@ struct UnitResult: Sendable, Equatable {
       if parts.count == 2 { values[parts[0]] = parts[1] }
     }
     guard values["ExecMainPID"].flatMap({ Int32($0) }) == pid else { return .nothing }
-    // In ExecMainCode, 2 means CLD_KILLED, and 3 means CLD_DUMPED. The value is 0 until systemd has handled the exit.
+    // In ExecMainCode, 2 means CLD_KILLED, and 3 means CLD_DUMPED. The value of ExecMainCode is 0 until systemd has
+    // handled the exit.
     switch values["ExecMainCode"].flatMap({ Int($0) }) {
     case 0: return .notYet
     case 2, 3: break
@@ -99,7 +100,7 @@ struct UnitResult: Sendable, Equatable {
   }
 }
 
-/// Limits the number of concurrent `systemctl` processes, because many processes may end at once.
+/// Limits the number of concurrent `systemctl` processes, because many processes can end at once.
 actor UnitResults {
   private var running = 0
   private static let limit = 2

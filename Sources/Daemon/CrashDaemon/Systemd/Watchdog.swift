@@ -47,7 +47,8 @@ final class Watchdog: Service {
   private let request: Request
   /// The socket to systemd.
   ///
-  /// The socket is opened at the start, because crashd may run out of descriptors later and must still notify systemd.
+  /// The socket is opened at the start, because crashd could run out of descriptors later and must still notify
+  /// systemd.
   private let systemd: DatagramSocket
   private let loops: [Loop]
   private let logger: Logger
@@ -95,7 +96,7 @@ final class Watchdog: Service {
         continue
       }
       wait_ms = request.lateStep_ms
-      // Log the late loops once, after half of the time-out has passed.
+      // Log the late loops once, after half of the watchdog time-out has passed.
       if !isLogged, (Moment.monotonic_ns() - told_ns) / 500 >= request.limit_us {
         isLogged = true
         let late = book.late
@@ -115,7 +116,7 @@ struct LoopPulses {
   let attach = Heartbeat("attach")
   /// The loop that handles the events of the attach thread.
   let pipeline = Heartbeat("pipeline")
-  /// The loop of the store keeper, which rests most of the time.
+  /// The loop of the store keeper, which waits for work most of the time.
   ///
   /// While the store keeper works, the loop beats once for each report.
   let store = Heartbeat("store")

@@ -16,9 +16,9 @@ actor SnapshotUnwinder {
   private let configuration: SymbolCaches.Configuration
   /// This property is nonisolated, so that callers need not wait for the actor if many processes crash at once.
   private nonisolated let permits: FairSemaphore
-  /// Limits how many reports may wait for unwind tables and for one of `permits`.
+  /// Limits how many reports are allowed to wait for unwind tables and for one of `permits`.
   ///
-  /// A report for which no admission is free is not cross-checked.
+  /// A report for which this semaphore has no free permit is not cross-checked.
   private nonisolated let admissions: FairSemaphore
   private nonisolated let skipped = Atomic(0)
   private var counts: [String: Int] = [:]
@@ -49,23 +49,23 @@ actor SnapshotUnwinder {
     /// The contents of the ring, in which libunwind's frames have replaced the signal handler's frames where
     /// libunwind's frames are better.
     var contents: RingContents
-    /// One finding for each thread that was unwound again.
+    /// One result of the comparison for each thread that was unwound again.
     var findings: [CrashReport.Unwinding]
 
     var isBetter: Bool { findings.contains { $0.shown == .snapshot } }
   }
 
-  /// Thrown if no permit is free and the caller did not request to wait.
+  /// The error that is thrown if no permit is free and the caller did not ask to wait.
   struct Busy: Error {}
 
-  /// Returns the images whose unwind tables the cross-check of a ring may need.
+  /// Returns the images whose unwind tables the cross-check of a ring can need.
   ///
   /// Returns nil if the ring has no copy of a stack, and therefore nothing to unwind again.
   static func images(of contents: RingContents) -> [ImageFile]? {
     UnwindQuestion(contents).map { ImageFile.list($0.images) }
   }
 
-  /// Whether another cross-check may begin for a user.
+  /// Whether the limits allow another cross-check to begin for a user.
   ///
   /// If the result is false, this function counts the cross-check as skipped.
   nonisolated func isOpen(for user: UInt32) -> Bool {
@@ -87,7 +87,7 @@ actor SnapshotUnwinder {
   ///
   /// If no permit is free, this method waits if `waits` is true, and throws otherwise.
   func unwind(_ contents: RingContents, for user: UInt32, waits: Bool) async throws(Busy) -> Outcome? {
-    // Do not count this cross-check as skipped, because the caller may try again.
+    // Do not count this cross-check as skipped, because the caller can try again.
     if !waits, configuration.program != nil, Self.images(of: contents) != nil,
       !(admissions.hasRoom(for: user) && permits.hasRoom(for: user))
     {
@@ -109,8 +109,8 @@ actor SnapshotUnwinder {
       return nil
     }
     defer { admission.giveBack() }
-    // For an attached process, the unwind tables already exist or are being extracted. For a ring from the spool, the
-    // unwind tables may not have been extracted. While this task waits for the tables, it holds no permit.
+    // For an attached process, the unwind tables already exist or are being extracted. For a ring from the spool, it is
+    // possible that the unwind tables were never extracted. While this task waits for the tables, it holds no permit.
     await tables.prepare(images, for: user)
     await tables.settle(Set(images.map(\.buildID)), for: user, timeout_ms: configuration.limits.unwindTablesWait_ms)
     // Wait for other crashes here, because they are more urgent than the cross-check of a report that is already

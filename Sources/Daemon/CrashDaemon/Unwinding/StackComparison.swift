@@ -12,7 +12,7 @@ import CrashSymbols
 /// handler's frames. There is one exception. If the handler had no tables for a function but libunwind had some, the
 /// handler only guessed the next frames. In this case, libunwind's frames replace the guessed frames, up to the first
 /// frame that both stacks contain. After this common frame, the report contains the handler's frames. If the stacks
-/// have no common frame after the guessed ones, libunwind's stack must be at least as long as the handler's stack.
+/// have no common frame after the guessed frames, libunwind's stack must be at least as long as the handler's stack.
 /// Otherwise, a few frames could replace a complete stack.
 struct StackComparison {
   let agreement: CrashReport.Unwinding.Agreement
@@ -20,8 +20,8 @@ struct StackComparison {
   /// The number of equal frames at the start (innermost end) of both stacks.
   let common: Int
 
-  /// The first frame after a difference that both stacks contain: its index in the snapshot's frames and its index in
-  /// the handler's frames.
+  /// The first frame after a difference that both stacks contain: its index in the snapshot's frames (libunwind's
+  /// stack) and its index in the handler's frames.
   private let meeting: (snapshot: Int, handler: Int)?
   private let record: CrashRecord
   private let snapshot: UnwindAnswer.Stack
@@ -39,7 +39,7 @@ struct StackComparison {
     self.common = common
     let rest = snapshot.frames.dropFirst(common)
     // Require that the return address points into an image. If the stack was overwritten, even a return address that
-    // was found with unwind tables may not point to code.
+    // was found with unwind tables does not necessarily point to code.
     let isFound = rest.first.map { $0.found == .cfi && Self.image(of: $0.pc, in: images) != nil } ?? false
     var meeting: (snapshot: Int, handler: Int)?
     switch (common == walked.count, rest.isEmpty) {
@@ -63,7 +63,8 @@ struct StackComparison {
     self.meeting = shown == .snapshot ? meeting : nil
   }
 
-  /// Returns the first frame after the difference that both the snapshot's frames and the handler's frames contain.
+  /// Returns the indexes of the first frame after the difference that both the snapshot's frames (libunwind's stack)
+  /// and the handler's frames contain.
   private static func meeting(
     _ walked: [CrashRecord.Frame], _ frames: [UnwindAnswer.Frame], from common: Int
   ) -> (snapshot: Int, handler: Int)? {
@@ -79,7 +80,8 @@ struct StackComparison {
     images.first { $0.start < pc && pc <= $0.end }?.index
   }
 
-  /// Returns the handler's frames before the gap of a deep recursion, and whether more frames follow after the gap.
+  /// Returns the handler's frames before the gap that the handler leaves in a deep recursion, and whether more frames
+  /// follow after the gap.
   private static func walked(_ record: CrashRecord) -> (frames: [CrashRecord.Frame], hasGap: Bool) {
     let frames = record.frames.filter { !$0.isAsync }
     guard record.frameTotal > frames.count else { return (frames, false) }
@@ -104,7 +106,7 @@ struct StackComparison {
 
   /// The crash record, with the chosen frames.
   ///
-  /// The record keeps the frames of async callers, because these callers are not on either stack.
+  /// The record keeps the frames of async callers, because these callers are on neither of the two stacks.
   var better: CrashRecord {
     guard shown == .snapshot else { return record }
     let new = snapshot.frames.prefix(meeting?.snapshot ?? snapshot.frames.count).dropFirst(common).map { frame in

@@ -3,7 +3,7 @@ import CrashRing
 import CrashSymbols
 import LinuxSystem
 
-/// Selects the threads of a ring that are unwound again, and the images that the unwinder may need for them.
+/// Selects the threads of a ring that are unwound again, and the images that the unwinder can need for these threads.
 struct UnwindQuestion {
   private let architecture: Architecture
   /// The first crashed threads whose records contain a copy of the stack; at most eight threads.
@@ -27,7 +27,7 @@ struct UnwindQuestion {
     let sorted = contents.images.filter { $0.start < $0.end }.sorted { $0.start < $1.start }
     var pointed = Set<Int>()
     for record in records {
-      // Remove the signature, which a stored return address may have on AArch64.
+      // Remove the pointer authentication code, which a stored return address can contain on AArch64.
       for word in record.registers + Self.words(of: record) {
         Self.note(architecture.unsigned(word), in: sorted, &pointed)
       }
@@ -72,7 +72,7 @@ struct UnwindQuestion {
       request.threads.append(thread(record, UnwindRequest.Place(offset: UInt64(end), size: UInt64(record.stack.count))))
       end += record.stack.count
     }
-    // The tables of a build ID are added only once, because several images may have the same build ID.
+    // The tables of a build ID are added only once, because several images can have the same build ID.
     var places: [String: UnwindRequest.Place] = [:]
     for image in images {
       var place = places[image.buildID] ?? UnwindRequest.Place(offset: 0, size: 0)

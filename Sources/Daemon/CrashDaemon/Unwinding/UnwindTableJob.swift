@@ -20,7 +20,7 @@ struct UnwindTableJob: Sendable {
   /// If this method returns, the file is at `output`. If the method throws an error, there is no file.
   func run() throws {
     let partial = "\(output).\(getpid()).\(UInt32.random(in: .min ... .max)).partial"
-    // open reads the mode, because O_CREAT is set. The mode is the only variadic argument.
+    // The system call open reads the mode, because O_CREAT is set. The mode is the only variadic argument.
     let number = unsafe open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard number >= 0 else { throw SystemError("create '\(partial)'") }
     defer { _ = unsafe unlink(partial) }

@@ -31,7 +31,7 @@ actor UnwindTables {
   private let configuration: SymbolCaches.Configuration
   /// The jobs that extract tables, distributed fairly between users.
   ///
-  /// Jobs that the analysis of a crash waits for are urgent.
+  /// A job is urgent if the analysis of a crash waits for it.
   private var jobs: FairQueue<Job>
   private var running: [Job] = []
   private var failures: Set<Failure> = []
@@ -156,8 +156,8 @@ extension UnwindTables {
       try result.get()
       wrongClaims.forget(claim(of: job.user.uid, to: job.file))
     } catch let error as HelperChild.Failure {
-      // Remember every failure that is not temporary, including the failure for an image without tables. For an image
-      // without tables, libunwind has no more information than the signal handler had.
+      // Remember every failure that is not temporary, including the failure that reports an image without unwind
+      // tables. For an image without tables, libunwind has no more information than the signal handler had.
       if !error.isPassing {
         if failures.count >= configuration.limits.openCaches { failures = [] }
         failures.insert(Failure(name: job.name, file: job.file))
@@ -185,7 +185,7 @@ extension UnwindTables {
     if !isSettled(wanted) && !isStopped { await wait(for: wanted, timeout_ms: timeout_ms) }
   }
 
-  /// Opens the existing files for the given build IDs that `user` may use.
+  /// Opens the existing files for the given build IDs that `user` is allowed to use.
   func files(of buildIDs: Set<String>, for user: UInt32) -> [String: Descriptor] {
     var found: [String: Descriptor] = [:]
     for name in names(buildIDs, user) where found[name.buildID] == nil || name.owner == .allUsers {
@@ -228,7 +228,7 @@ extension UnwindTables {
     jobs.waiting { names.contains($0.name) }.isEmpty && !running.contains { names.contains($0.name) }
   }
 
-  /// Returns the names of two files: the file for all users, and the file for only this user.
+  /// Returns the names of two files: the file that is used for all users, and the file that is used only for this user.
   private func names(_ buildID: String, _ user: UInt32) -> [CacheName] {
     [CacheOwner.allUsers, .user(user)].map { CacheName(buildID: buildID, owner: $0) }
   }
@@ -238,11 +238,11 @@ extension UnwindTables {
   /// Opens the file with the unwind tables of a build.
   ///
   /// Returns nil if there is no file that can be used. The header of the file contains the build ID and the length. The
-  /// method removes a file that does not match its header, for example after a power failure. The tables are then
-  /// extracted again. The contents after the header are checked later, when they are read.
+  /// method removes a file whose contents do not match its header, for example after a power failure. The tables are
+  /// then extracted again. The contents after the header are checked later, when they are read.
   private func open(_ name: CacheName) -> Descriptor? {
     let path = name.unwindPath(in: configuration.directory)
-    // open does not read a mode argument, because O_CREAT is not set.
+    // The system call open does not read a mode argument, because O_CREAT is not set.
     let number = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard number >= 0 else { return nil }
     let file = Descriptor(owning: number)

@@ -17,7 +17,7 @@ extension CrashdInterface {
   }
 
   private static let defaultEvents = 100
-  /// The memory budgets of the quarantine that an operator may set, in bytes.
+  /// The memory budgets of the quarantine that an operator is allowed to set, in bytes.
   private static let budgetRange = 4_096...1 << 34
 
   func danglingPolicies(
@@ -105,8 +105,8 @@ extension CrashdInterface {
 
   /// Sets the operator's override for a class in one or more programs.
   ///
-  /// If all attached processes of a program answer that they do not have the class, the override is removed again for
-  /// this program.
+  /// If all attached processes of a program answer that they do not have the class, crashd removes the override for
+  /// this program again.
   /// - Throws: `noSuchClass` if no attached process of these programs has the class.
   private func change(
     _ className: String, _ name: String?, _ client: Client, isForced: Bool,
@@ -147,7 +147,7 @@ extension CrashdInterface {
   }
 
   func services(_ name: String?, _ visibility: Visibility) async throws(ProtocolError) -> [ServiceKey] {
-    // Reject an empty name, because it would match every name. A call for all programs must omit the name.
+    // Reject an empty name, because it would match every name. A call that applies to all programs must omit the name.
     if name?.isEmpty == true { throw .invalidParameter("name") }
     // Wait until all processes that attached before this call are registered, so that the change also applies to them.
     await attach.settle(pid: 0)

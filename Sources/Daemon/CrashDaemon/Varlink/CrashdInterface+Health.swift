@@ -2,19 +2,20 @@ import CrashProtocol
 import CrashStore
 import DanglingStatistics
 
-/// Implements the interface method for the health of builds.
+/// Implements the interface method `Health`, which compares the crashes of builds.
 extension CrashdInterface {
   static func bindHealth(in table: inout HandlerTable) {
     table.bind(Methods.Health.self, CrashdInterface.health)
   }
 
-  /// The maximum number of builds of which the reply has a comparison: the builds first seen last.
+  /// The maximum number of builds in the reply that have a comparison; these are the builds that were first seen most
+  /// recently.
   private static let comparedBuilds = 40
 
   func health(_ parameters: Methods.Health.Parameters, _ client: Client) async throws(ProtocolError) -> HealthReport {
     let since = try time(parameters.since, "since").flatMap { Moment(rfc3339: $0) }
     let (name, visibility) = (parameters.name.map { String($0.prefix(128)) }, client.visibility)
-    // Count the running processes up to now.
+    // Update the counts of the attached processes first.
     await pipeline.analysis.health?.tick()
     let hour = since.map { Int(clamping: $0.nanoseconds / 3_600_000_000_000) }
     let (counted, all) = try reading { () throws(StoreError) in
@@ -51,12 +52,12 @@ extension CrashdInterface {
       newCrashes: comparison.newCrashes, oldCrashes: comparison.oldCrashes, expectedCrashes: comparison.expected)
   }
 
-  /// Returns the build of the same program that was first seen before a build.
+  /// Returns the build of the same program that was first seen directly before the given build.
   static func predecessor(of key: HealthKey, in builds: [StoredHealth]) -> HealthKey? {
     builds.prefix { $0.key != key }.last { $0.key.isSameProgram(as: key) }?.key
   }
 
-  /// Selects the builds of a comparison.
+  /// Selects the two builds of a comparison.
   /// - Throws: `ProtocolError.noSuchBuild`.
   static func pair(
     _ new: String?, _ old: String?, in builds: [StoredHealth]
@@ -76,9 +77,10 @@ extension CrashdInterface {
     return (newest, before)
   }
 
-  /// Selects the build with this id, with this release, or whose id begins with this word.
+  /// Selects the build whose ID equals `word`, whose release equals `word`, or whose ID begins with `word`.
   ///
-  /// Several builds of one program may have the same release. The newest one is then selected.
+  /// Several builds of one program can have the same release. In this case, the method selects the newest of these
+  /// builds.
   private static func only(_ word: String, in builds: [StoredHealth]) throws(ProtocolError) -> HealthKey {
     let ways: [(StoredHealth) -> Bool] = [
       { $0.key.build == word }, { $0.release == word }, { $0.key.build.hasPrefix(word) },

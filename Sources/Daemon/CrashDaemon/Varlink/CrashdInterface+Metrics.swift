@@ -41,7 +41,7 @@ extension CrashdInterface {
 
   /// Adds the metrics whose values come from the store.
   ///
-  /// If reading the store fails, the method adds none of them.
+  /// If reading the store fails, the method adds none of these metrics.
   private func withStored(_ metrics: OpenMetrics, _ visibility: Visibility) throws(ProtocolError) -> OpenMetrics {
     var metrics = metrics
     let (count, bytes) = try reading { () throws(StoreError) in

@@ -72,7 +72,7 @@ extension CrashdInterface {
       })
   }
 
-  /// The maximum number of builds with metrics of their own: those that were last seen last.
+  /// The maximum number of builds with separate metrics; these are the builds that were last seen most recently.
   static let countedBuilds = 256
 
   private func addHealth(to metrics: inout OpenMetrics, _ visibility: Visibility) throws(ProtocolError) {

@@ -37,8 +37,8 @@ extension CrashdInterface {
   func remove(_ parameters: Methods.Remove.Parameters, _ client: Client) throws(ProtocolError) -> Methods.Remove.Reply {
     let visibility = client.visibility
     guard parameters.ids.count <= Self.removedAtOnce else { throw .invalidParameter("ids") }
-    // Remove either all requested reports or none of them. If a prefix matches no report or several reports, it may be
-    // a typing error.
+    // Remove either all requested reports or none of them. If a prefix matches no report or several reports, it is
+    // perhaps a typing error.
     var ids: [String] = []
     for prefix in parameters.ids {
       guard !prefix.isEmpty else { throw .invalidParameter("ids") }

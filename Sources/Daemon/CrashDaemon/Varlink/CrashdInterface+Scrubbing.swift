@@ -4,7 +4,7 @@ import CrashStore
 
 /// Returns scrubbed reports, from which the privacy rules have removed sensitive data.
 ///
-/// Only scrubbed reports may leave the machine.
+/// Only scrubbed reports are allowed to leave the machine.
 extension CrashdInterface {
   /// Returns a report after the privacy rules have removed sensitive data.
   func scrubbed(_ parameters: Methods.Get.Parameters, _ client: Client) throws(ProtocolError) -> Methods.Get.Sent {
@@ -19,8 +19,8 @@ extension CrashdInterface {
         GetReply(report: try JSONFragment(TextScrubber(settings.current.privacy).scrub(report: stored.json.value())))
       }
     } catch {
-      // This error is not expected, because the rules were checked when the settings were read. The call fails, so that
-      // no unscrubbed data is returned.
+      // An invalid rule is not expected here, because the rules were checked when the settings were read. If a rule is
+      // invalid nevertheless, let the call fail, so that it returns no unscrubbed data.
       throw .storeUnavailable(reason: "the report cannot be scrubbed: \(error)")
     }
   }

@@ -29,7 +29,7 @@ struct CrashdInterface: Sendable {
   var start_ns = Moment.monotonic_ns()
 
   private static let defaultListLimit = 100
-  /// The offsets that a call of `List` may have.
+  /// The offsets that a call of `List` is allowed to have.
   ///
   /// The upper bound ensures that the sum of the offset and the limit is a valid SQLite integer.
   static let offsets = 0...1 << 32
@@ -152,7 +152,7 @@ struct CrashdInterface: Sendable {
     return try reading { () throws(StoreError) in
       let stored = try store.report(with: preliminary, idPrefix: parameters.id, visibility: client.visibility)
       // A report that is not stored has no raw record (copy of the ring). Do not read a raw record by the report's ID,
-      // because another report may have received the same ID in the meantime.
+      // because another report could have received the same ID in the meantime.
       let wantsRecord = (wantsRaw || wantsStacks) && !stored.cursor.isUnstored
       let raw = wantsRecord ? try store.raw(id: stored.id) : nil
       var stacks: [RecordedStack]? = wantsStacks ? [] : nil
@@ -290,9 +290,9 @@ extension Visibility {
     }
   }
 
-  /// Whether a client may read the details of a process.
+  /// Whether a client is allowed to read the details of a process.
   ///
-  /// Every client may see that the process exists.
+  /// Every client is allowed to see that the process exists.
   func includes(_ facts: ProcessFacts) -> Bool {
     switch self {
     case .all: true

@@ -16,7 +16,7 @@ struct EventPages: StoredPages {
   /// The position of the subscriber in the stored events.
   private struct Progress {
     var cursor: StoreCursor
-    /// The number of lost events that the first reply reported.
+    /// The number of lost events that the first reply already reported.
     var reported: Int
     /// The number of lost events that the next reply must report.
     var gone = 0
@@ -45,7 +45,7 @@ struct EventPages: StoredPages {
 
   /// Writes the next page of events.
   ///
-  /// - Returns: True if the store has no more events now.
+  /// - Returns: The result is true if the store has no more events now.
   private func writePage(_ progress: inout Progress) async throws -> Bool {
     var page = try read(&progress)
     while let reply = charged({ Self.next(&page, &progress) }) { try await writer.write(reply) }

@@ -5,8 +5,8 @@ import NIOCore
 
 /// Writes the incidents of an `Incidents` call with `more`, with one reply per page.
 ///
-/// If an incident occurs again before a slow client has read it, the client receives it only once, with its latest
-/// count. Therefore, the amount of data that waits for the client cannot exceed the size of the store.
+/// If an incident occurs again before a slow client has read it, the client receives the incident only once, with its
+/// latest count. Therefore, the amount of data that waits for the client cannot exceed the size of the store.
 struct IncidentPages: StoredPages {
   let server: VarlinkServer
   let client: Client

@@ -19,7 +19,8 @@ extension ProcessSummary {
       isPIDClaimed: facts.isPIDClaimed ? true : nil)
   }
 
-  /// Returns which part of the process's memory reports contain, in the words of the interface.
+  /// Returns which part of the process's memory the crash reports of the process contain, with the names that the
+  /// interface uses.
   private static func memory(_ mode: RingContents.MemoryFacts.Mode, isWithheld: Bool) -> Memory {
     switch mode {
     case .none: .nothing
@@ -44,7 +45,7 @@ extension ProcessSummary.SelfTest {
     func name(_ kind: Int) -> String { GuardKinds.name(of: kind) ?? "\(kind)" }
     self.init(
       asked: test.asked.map(name), failing: test.failing.map(name), checks: test.checks, failures: test.failures,
-      // Replace a time in the future with the current time, because the process may report any time.
+      // Replace a time in the future with the current time, because the process can report any time.
       time: Moment(nanoseconds: min(test.time_ns, Moment.now().nanoseconds)).description)
   }
 }

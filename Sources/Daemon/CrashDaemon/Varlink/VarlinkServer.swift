@@ -16,12 +16,12 @@ struct VarlinkServer: Service {
     var client: Client
     /// The account that is charged for the connection.
     ///
-    /// The account is determined only once, because the settings for uid ranges may change during the connection.
+    /// The account is determined only once, because the settings for uid ranges can change during the connection.
     var account: UInt32
 
     /// The priority of the connection's task.
     ///
-    /// Trusted clients have a higher priority than other clients, so Swift runs their tasks on other threads.
+    /// Trusted clients have a higher priority than other clients, and Swift runs each priority on separate threads.
     var priority: TaskPriority { UserAccounts.isTrusted(client.peer.uid) ? .medium : .low }
   }
 
@@ -59,7 +59,7 @@ struct VarlinkServer: Service {
     let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .bind(copy) { channel in
-        // Check the limits on the event loop, before the connection takes a place in the queue of accepted connections.
+        // Check the limits on the event loop, before the connection is added to the queue of accepted connections.
         channel.eventLoop.makeCompletedFuture { () -> Accepted? in
           guard let (client, account) = enter(channel) else { return nil }
           let connection: Channel
@@ -192,8 +192,8 @@ private final class Refusal: ChannelInboundHandler {
 
 /// Holds accepted connections until a task serves them.
 ///
-/// A NIOAsyncChannel traps if it is released before it was served. Without this type, this would happen to connections
-/// that are accepted while crashd stops.
+/// A NIOAsyncChannel traps if it is released before it was served. Without this type, connections that are accepted
+/// while crashd stops would trap.
 private final class UnservedConnections: Sendable {
   private struct State {
     var connections: [ObjectIdentifier: VarlinkServer.Channel] = [:]
@@ -228,7 +228,7 @@ private final class UnservedConnections: Sendable {
   }
 }
 
-/// Counts the open connections, in total and for each user.
+/// Counts the open connections, in total and for each account.
 private final class ConnectionCount: Sendable {
   private let counts = Mutex<[UInt32: Int]>([:])
 
@@ -236,7 +236,8 @@ private final class ConnectionCount: Sendable {
   ///   - uid: The client's uid.
   ///   - account: The account to which the connection is charged.
   ///   - limits: crashd's limits.
-  /// - Returns: The limit that was reached; nil if the connection is within the limits, and was therefore counted.
+  /// - Returns: The limit that the connection would exceed; nil if the connection is within the limits. In this case,
+  ///   the method has counted the connection.
   func enter(_ uid: UInt32, _ account: UInt32, limits: Limits) -> Int? {
     let most = limits.places(limits.connections, for: uid)
     return counts.withLock { counts in

@@ -51,7 +51,7 @@ extension RingReader {
 }
 
 extension PrivateCopy<cs_ring_record> {
-  /// What the handler decided at the crash; nil if it decided nothing.
+  /// What the signal handler decided about containment at the crash; nil if it decided nothing.
   var verdict: CrashReport.Containment.Verdict? {
     let number = self[\.verdict]
     return switch cs_ring_verdict(rawValue: number) {

@@ -1,13 +1,13 @@
 internal import CShimRing
 
 extension RingContents {
-  /// The part of a ring that the health of a build is counted from.
+  /// The figures in a ring from which crashd computes the health of a build.
   public struct HealthFigures: Sendable, Equatable {
     /// The requests that began.
     public var begun: UInt64 = 0
-    /// The requests that ended without an error.
+    /// The number of requests that ended without an error.
     public var finished: UInt64 = 0
-    /// The requests that ended by an error or by a contained trap.
+    /// The number of requests that ended by an error or by a contained trap.
     ///
     /// A request whose trap began a drain is not included, because its trap ends the process.
     public var failed: UInt64 = 0
@@ -19,7 +19,7 @@ extension RingContents {
     /// Creates the figures of a process without requests.
     public init() {}
 
-    /// The requests that have begun and not ended.
+    /// The number of requests that have begun and not ended.
     public var unended: UInt64 { begun.subtractingOrZero(finished).subtractingOrZero(failed) }
   }
 }
@@ -32,7 +32,8 @@ extension RingReader {
     var figures = RingContents.HealthFigures()
     let counts = requestCounts()
     (figures.begun, figures.finished, figures.failed) = (counts.begun, counts.finished, counts.failed)
-    // A drain marks its requests as failed. Requests whose traps were contained before the drain have really failed.
+    // A drain marks its requests as failed. Requests whose traps were contained before the drain count as failed in any
+    // case.
     if let containment = containment(), containment.drain != nil {
       let trapped = trappedRequestCount()
       figures.failed = counts.failed.subtractingOrZero(UInt64(max(0, trapped - Int(containment.contained))))

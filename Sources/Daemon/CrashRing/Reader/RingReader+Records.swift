@@ -3,8 +3,8 @@ internal import CShimRing
 extension RingReader {
   /// Returns the complete records in the order of their slots, copied out of the ring.
   ///
-  /// If the process has ended, a pending record without a later record is a crash, because the program's handler never
-  /// returned.
+  /// If the process has ended, a pending record that no later record follows is a crash, because the program's handler
+  /// did not return after this fault.
   func records(hasEnded: Bool, losses: inout Losses) -> [RawRecord] {
     var records: [RawRecord] = []
     var pending: [RawRecord] = []
@@ -63,7 +63,7 @@ extension RingReader {
     return .torn
   }
 
-  /// Returns the copy of the request in a slot with its CRC, or nil if the slot has none.
+  /// Returns a copy of the request in a slot, with the request's CRC; nil if the slot has no request.
   private func request(inSlotAt offset: Int) -> (copy: PrivateCopy<cs_ring_request>, crc: UInt32)? {
     guard version == .current else { return nil }
     let copy = unsafe PrivateCopy<cs_ring_request>(of: shared, at: offset + RingLayout.requestInSlot)

@@ -24,8 +24,8 @@ extension RingReader {
 
   /// Reads only the requests with the given numbers.
   ///
-  /// The requests may be running or trapped. When a trap is contained, the process announces the incident before it
-  /// marks the request as trapped.
+  /// The result includes running and trapped requests. When a trap is contained, the process announces the incident
+  /// before it marks the request as trapped.
   public func requests(numbered numbers: Set<UInt64>) -> [RingContents.Request] {
     guard version == .current, !numbers.isEmpty else { return [] }
     var found: [RingContents.Request] = []

@@ -44,7 +44,7 @@ public struct GuardSelfTest: Sendable, Equatable {
   public var time_ns: UInt64
   /// The numbers of the guard kinds that were tested, in ascending order.
   ///
-  /// This version of crashd may not define some of these kinds.
+  /// This version of crashd possibly does not define some of these kinds.
   public var asked: [Int]
   /// The numbers of the guard kinds with at least one failed check.
   ///

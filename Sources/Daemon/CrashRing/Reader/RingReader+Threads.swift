@@ -6,15 +6,15 @@ extension RingReader {
   ///
   /// - Parameters:
   ///   - header: A copy of the ring's header, which contains the counts.
-  ///   - images: The images in which the frames of the threads may be.
+  ///   - images: The images to which the frames of the threads can belong.
   ///   - losses: Receives the number of threads that did not fit, and of threads whose record changed after the commit.
   /// - Returns: The threads with complete records.
   func threads(_ header: PrivateCopy<cs_ring_header>, images: ImageTable, losses: inout Losses) -> [ThreadRecord] {
     let count = min(Int(clamping: header[\.thread_count]), RingLayout.threadLimit)
     losses.add(.threads, Int(clamping: header[\.thread_total]) - count)
     if header[\.sweep] == cs_ring_sweep.CS_RING_SWEEP_BLIND.rawValue { losses.add(.threadList, 1) }
-    // The state of a thread's entry contains the number of survived crashes, because the thread sweep of a later crash
-    // reuses the entries.
+    // The state field of a thread's entry contains the number of survived crashes, because the thread sweep of a later
+    // crash reuses the entries.
     let committed = UInt64(header[\.survived]) << 2 | UInt64(CS_RING_STATE_COMMITTED)
     var threads: [ThreadRecord] = []
     for index in 0..<count {
@@ -66,7 +66,7 @@ extension RingReader {
       unwindStop: record[\.unwind_stop], task: record.task)
   }
 
-  /// Returns the letter with which the kernel names the state of a thread.
+  /// Returns the letter by which the kernel denotes the state of a thread.
   ///
   /// For all other values, the result is empty.
   private func letter(_ value: UInt32) -> String {

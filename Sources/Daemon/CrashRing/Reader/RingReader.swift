@@ -3,12 +3,12 @@ internal import CrashReport
 
 /// Reads a ring.
 ///
-/// The bytes of the ring are untrusted and may change during the read. For any contents of the ring, the reader does
+/// The bytes of the ring are untrusted and can change during the read. For any contents of the ring, the reader does
 /// not trap, and its run time is limited. The reader copies each part into private memory, checks the copy, and then
 /// uses only the copy. Parts that cannot be read are counted in `RingContents.losses`.
 @safe
 public struct RingReader: @unchecked Sendable {
-  // Sendable: the reader never writes to the memory, and every read expects that the process may change the memory at
+  // Sendable: the reader never writes to the memory, and every read expects that the process can change the memory at
   // any time.
   let shared: UnsafeRawBufferPointer
   /// The version, which is read only once, because the process could change it.
@@ -17,14 +17,14 @@ public struct RingReader: @unchecked Sendable {
   let architecture: Architecture
   /// The parts of the ring that the process has used.
   ///
-  /// If the value is nil, the process may have used any part.
+  /// If the value is nil, the process could have used any part.
   var used: UsedParts?
 
   /// Checks that the bytes are a ring with a known format version and a known architecture.
   ///
   /// - Parameter bytes: The bytes of the ring, aligned to 8 bytes. The memory must stay readable as long as the reader
   ///   exists.
-  /// - Throws: `RingError`, which states what was found.
+  /// - Throws: `RingError`, which states why the ring is refused.
   public init(bytes: UnsafeRawBufferPointer) throws(RingError) {
     guard RingVersion.allCases.contains(where: { $0.bytes == bytes.count }) else {
       throw RingError.size(found: bytes.count, expected: RingVersion.current.bytes)
@@ -58,7 +58,7 @@ public struct RingReader: @unchecked Sendable {
   /// until it is committed. Therefore, the losses are final only after the process has ended.
   ///
   /// - Parameter hasEnded: Whether the process has ended. For a running process, the reader skips pending records,
-  ///   because a handler of the program may still repair the fault.
+  ///   because a handler of the program can still recover from the fault.
   /// - Returns: The contents, in private memory.
   public func contents(hasEnded: Bool = true) -> RingContents {
     var losses = Losses()
@@ -80,7 +80,7 @@ public struct RingReader: @unchecked Sendable {
     losses.add(.minimal, header[\.record_minimal])
     losses.add(.annotations, header[\.annotation_lost])
 
-    // Ordering: the requests are read first, because the other threads may end requests while the ring is read.
+    // Ordering: the requests are read first, because the other threads can end requests while the ring is read.
     let requests = requests(header, losses: &losses)
     let images = images(total: header[\.image_total], losses: &losses)
     let table = ImageTable(images)
@@ -121,26 +121,26 @@ public struct RingReader: @unchecked Sendable {
     return (incidents, protectedClasses(header, losses: &losses), images)
   }
 
-  /// Whether the process may have used the entry at `offset`.
+  /// Whether the process has possibly used the entry at `offset`.
   ///
   /// If the result is false, the first word of the entry is zero.
   func mayBeUsed(_ offset: Int) -> Bool { used?.contains(offset) ?? true }
 
   /// Reads which part of the program's memory the records contain.
   ///
-  /// The process may change the mode at any time.
+  /// The process can change the mode at any time.
   public func memoryMode() -> RingContents.MemoryFacts.Mode {
     mode(unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0))
   }
 
   /// Whether the process wakes crashd when it records incidents.
   ///
-  /// The process may change its answer at any time.
+  /// The process can change this value at any time.
   public func announcesIncidents() -> Bool {
     unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)[\.announces_incidents] != 0
   }
 
-  /// Whether crashd may send the process a message about the program's last crash (the last-crash notice).
+  /// Whether crashd can send the process a message about the program's last crash (the last-crash notice).
   public func takesLastCrash() -> Bool {
     unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)[\.takes_last_crash] != 0
   }

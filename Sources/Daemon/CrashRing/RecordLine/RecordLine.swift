@@ -28,9 +28,9 @@ public struct RecordLine: Sendable, Equatable {
   /// A kind without such items has no entry.
   public let cut: [String: Int]
 
-  /// Reads a line, from its mark to its last digit of base64url.
+  /// Reads a line, from its mark to its last base64url digit.
   ///
-  /// Digits behind the length that the payload states are ignored.
+  /// Digits after the length that the payload states are ignored.
   public init(_ text: some StringProtocol) throws(RecordLineError) {
     let text = Array(text.utf8.prefix(Self.limitBytes))
     guard text.starts(with: Self.mark.utf8) else { throw .noMark }
@@ -72,9 +72,10 @@ extension RecordLine {
   /// The size of a payload without pieces.
   private static let leastBytes = headBytes + MemoryLayout<UInt32>.size
 
-  /// The fields of the payload's head that contain numbers of cut items, each with the kind of loss that crashd counts.
+  /// The fields of the payload's header that contain the numbers of items that did not fit, each with the kind of loss
+  /// that crashd counts.
   ///
-  /// Cut memory is not counted as a loss, because a line never has room for the whole stack.
+  /// Memory that did not fit is not counted as a loss, because a line never has room for the whole stack.
   private static var cutFields: [(PartialKeyPath<cs_record_line_head>, String)] {
     [
       (\.cut_frames, "cutFrames"), (\.cut_images, "cutImages"), (\.cut_text_bytes, "cutText"),
@@ -153,7 +154,7 @@ private struct Base64Digits {
   /// Whether the bits of the last digit that belong to no byte are zero.
   var restIsZero: Bool { bits & (1 << bitCount - 1) == 0 }
 
-  /// Decodes the next `count` bytes; fewer if a character is no digit.
+  /// Decodes the next `count` bytes; fewer if a character is not a base64url digit.
   mutating func bytes(_ count: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(count)

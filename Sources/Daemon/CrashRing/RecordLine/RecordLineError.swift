@@ -1,4 +1,4 @@
-/// The reason why a text is not a whole record line.
+/// The reason why a text is not a complete record line.
 public enum RecordLineError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The text does not begin with the mark of a record line.
   case noMark
@@ -17,7 +17,7 @@ public enum RecordLineError: Error, Equatable, Sendable, CustomStringConvertible
   /// The payload describes a ring without a complete record of a crash.
   case noCrash
 
-  /// The reason as a clause that follows the number of the line in a message.
+  /// The reason as a clause that follows the line number in a message.
   public var description: String {
     switch self {
     case .noMark: "it does not begin with '\(RecordLine.mark)'"

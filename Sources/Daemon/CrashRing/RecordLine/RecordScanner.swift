@@ -1,6 +1,6 @@
 /// Finds record lines in a log, in one pass.
 ///
-/// The log may have any bytes and lines of any length. Memory is limited by the length of one record line, and time is
+/// The log can have any bytes and lines of any length. Memory is limited by the length of one record line, and time is
 /// linear in the length of the log.
 public struct RecordScanner: Sendable {
   /// A text in a log that begins like a record line.
@@ -15,7 +15,7 @@ public struct RecordScanner: Sendable {
   }
 
   private static let mark = Array(RecordLine.mark.utf8)
-  /// The number of the mark's characters that still match after a mismatch.
+  /// For each number of matching characters, the number of the mark's characters that still match after a mismatch.
   ///
   /// The index is the number of characters that matched before the mismatch, minus 1. The array is the failure function
   /// of Knuth, Morris and Pratt.
@@ -24,17 +24,17 @@ public struct RecordScanner: Sendable {
     return (0...index).last { matched.prefix($0) == matched.suffix($0) } ?? 0
   }
   private var line = 1
-  /// How many of the mark's first characters match the end of the bytes that were read so far.
+  /// The number of characters at the start of the mark that match the end of the bytes read so far.
   private var matched = 0
-  /// The text so far, from its mark on; empty if no mark was found since the last text ended.
+  /// The text so far, from its mark on; empty if the scanner is not inside a text.
   private var text: [UInt8] = []
 
   /// Creates a scanner at the beginning of a log.
   public init() {}
 
-  /// Reads bytes of the log from `position` on, and returns the first text that ends in them.
+  /// Reads bytes of the log from `position` on, and returns the first text that ends in these bytes.
   ///
-  /// `position` is then the offset of the first byte that was not read.
+  /// After the call, `position` is the offset of the first byte that was not read.
   public mutating func next(in bytes: [UInt8], from position: inout Int) -> Found? {
     while position < bytes.count {
       let byte = bytes[position]
@@ -62,8 +62,8 @@ public struct RecordScanner: Sendable {
       return nil
     }
     if isComplete {
-      // Return the text before this mark as a cut line. A process ended while it wrote that line, and another process
-      // then wrote a line directly behind it.
+      // Return the text before this mark as an incomplete line. A process ended while it wrote that line, and another
+      // process then wrote a line directly after it.
       let cut = found(text.dropLast(Self.mark.count - 1))
       text = Self.mark
       return cut

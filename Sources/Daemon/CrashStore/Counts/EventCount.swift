@@ -39,7 +39,7 @@ public struct EventCount: Codable, Sendable, Equatable {
   ///
   /// If there are more rows, the oldest row of the user with the most rows is removed.
   public static let totalLimit = 4_096
-  /// The time without events, in seconds, after which a program may be removed if its user has too many programs.
+  /// The time without events, in seconds, after which a program can be removed if its user has too many programs.
   static let rest_s = 7 * 86_400
   /// The maximum value of a count, which ensures that sums of counts cannot overflow.
   static let mostEvents = 1 << 40
@@ -57,7 +57,7 @@ extension EventCount {
 
   /// Creates the count for an incident that is stored.
   ///
-  /// `before` is the number of the incident's occurrences that were already counted.
+  /// The parameter `before` is the number of the incident's occurrences that were already counted.
   init(_ incident: IncidentReport, before: Int) {
     uid = incident.process.uid
     (program, unit) = (Self.label(incident.process.name), "")

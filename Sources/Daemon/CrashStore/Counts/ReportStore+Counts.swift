@@ -5,8 +5,8 @@ import GRDB
 extension ReportStore {
   /// Returns the counts of one kind of event, highest count first.
   ///
-  /// Each user has separate counts. The counts of several users are not added up, because the sum would decrease when a
-  /// row of one user is removed.
+  /// Each user has separate counts. The method does not add up the counts of several users, because the sum would
+  /// decrease when a row of one user is removed.
   /// - Throws: `StoreError.unavailable`.
   public func counts(
     of event: EventCount.Event, visibility: Visibility = .all
@@ -95,7 +95,7 @@ extension ReportStore {
   /// Returns the row that must be inserted for an event that has no row yet.
   ///
   /// The result is the event's own row, or a row of `other` if the user has reached a limit. This method is called only
-  /// for new rows, so equal crashes in large numbers do not cause its costs.
+  /// for new rows, so a large number of equal crashes causes its cost only once.
   private static func admitted(
     _ event: EventCount.Event, _ new: EventCount, of owner: Int64, _ fairShare: FairShare, _ full: FullShares,
     in database: Database
@@ -118,7 +118,7 @@ extension ReportStore {
 
   /// The numbers of programs and rows that are charged to a user.
   ///
-  /// All owners whose rows are charged to this user are included.
+  /// All owners whose rows are charged to this user are included in the numbers.
   private struct Use {
     var programs = 0
     var rows = 0

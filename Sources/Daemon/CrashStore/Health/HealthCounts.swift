@@ -1,27 +1,27 @@
-/// What a build did in a period: its running time, its requests and its crashes.
+/// The figures of a build for a period: its running time, its requests and its crashes.
 public struct HealthCounts: Codable, Sendable, Equatable {
-  /// The running time of all processes together, in milliseconds.
+  /// The total running time of all processes, in milliseconds.
   public var time_ms = 0
   /// The part of the running time in which another build of the program ran as well, in milliseconds.
   public var shared_ms = 0
   /// The requests that began.
   public var begun = 0
-  /// The requests that ended without an error.
+  /// The number of requests that ended without an error.
   public var finished = 0
-  /// The requests that ended by an error or by a contained trap.
+  /// The number of requests that ended by an error or by a contained trap.
   public var failed = 0
-  /// The requests that were in flight when a crash ended their process.
+  /// The number of requests that were in flight when a crash ended their process.
   public var lost = 0
-  /// The processes that a crash ended.
+  /// The number of processes that a crash ended.
   public var crashes = 0
 
-  /// The largest count, which ensures that sums of counts cannot overflow.
+  /// The maximum of each count, which ensures that sums of counts cannot overflow.
   public static let most = 1 << 50
 
-  /// Creates counts that are all 0.
+  /// Creates counts that are all zero.
   public init() {}
 
-  /// Adds counts; the sums stay within `most`.
+  /// Adds counts; no sum exceeds `most`.
   public static func + (left: HealthCounts, right: HealthCounts) -> HealthCounts {
     var sum = HealthCounts()
     for field in fields { sum[keyPath: field] = min(left[keyPath: field] + right[keyPath: field], most) }
@@ -63,44 +63,44 @@ public struct HealthKey: Hashable, Sendable {
 public struct HealthChange: Sendable, Equatable {
   /// The build.
   public var key: HealthKey
-  /// The program's annotation `release`; nil keeps the stored one.
+  /// The program's annotation `release`; nil leaves the stored value unchanged.
   public var release: String?
-  /// The program's annotation `environment`; nil keeps the stored one.
+  /// The program's annotation `environment`; nil leaves the stored value unchanged.
   public var environment: String?
-  /// The time at which the build was first seen, if it is not stored yet.
+  /// The time at which the build was first seen; used only if the build is not stored yet.
   public var first: String
   /// The time at which the build was last seen.
   public var last: String
-  /// The counts by hour since 1970.
+  /// The counts for each hour; the key is the number of hours since 1970.
   public var hours: [Int: HealthCounts] = [:]
-  /// The numbers of returns after a crash, by hour and then by the range of the time until the program ran again.
+  /// The numbers of restarts after a crash, by hour and then by the bucket of the time until the program ran again.
   public var returns: [Int: [Int: Int]] = [:]
 
   /// Creates a change without counts.
   public init(_ key: HealthKey, first: String, last: String) { (self.key, self.first, self.last) = (key, first, last) }
 }
 
-/// What the stored counts include of one process.
+/// The part of a process's counters that the stored counts already include.
 public struct HealthMark: Sendable, Equatable {
   let owner: Int64
   /// The ID of the process's ring.
   public let ring: String
   /// The ID of the boot that `counted_ns` belongs to.
   public var boot: String
-  /// The time up to which the running time is counted, in CLOCK_MONOTONIC.
+  /// The time in CLOCK_MONOTONIC up to which the stored counts include the running time.
   public var counted_ns: UInt64
   /// The wall-clock time of the last count, in seconds since 1970.
   public var last_s = 0
-  /// The requests of the process that are counted as begun.
+  /// The number of begun requests of the process that are counted.
   public var begun: UInt64 = 0
-  /// The requests of the process that are counted as finished.
+  /// The number of finished requests of the process that are counted.
   public var finished: UInt64 = 0
-  /// The requests of the process that are counted as failed.
+  /// The number of failed requests of the process that are counted.
   public var failed: UInt64 = 0
   /// Whether the end of the process is counted.
   public var hasEnded = false
 
-  /// Creates the mark of a process of which nothing is counted.
+  /// Creates the mark of a process for which nothing is counted yet.
   public init(_ key: HealthKey, ring: String, boot: String, counted_ns: UInt64) {
     (owner, self.ring, self.boot, self.counted_ns) = (key.owner, ring, boot, counted_ns)
   }
@@ -120,6 +120,6 @@ public struct StoredHealth: Sendable, Equatable {
   public var last: String
   /// The counts of the requested period.
   public var counts: HealthCounts
-  /// The numbers of returns after a crash in the requested period, by bucket.
+  /// The numbers of restarts after a crash in the requested period, by bucket.
   public var returns: [Int: Int] = [:]
 }

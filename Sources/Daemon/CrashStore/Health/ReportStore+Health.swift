@@ -1,19 +1,20 @@
 import GRDB
 
-// Stores release health: the counts of each build, and what they include of each process.
+// Stores release health: the counts of each build, and the mark of each process (the part of its counters that the
+// counts include).
 extension ReportStore {
-  /// The time for which the store keeps the counts of hours, in hours.
+  /// The number of hours for which the store keeps the hourly counts.
   public static let healthHours = 90 * 24
-  /// The maximum number of builds; the builds last seen longest ago are removed first.
+  /// The maximum number of builds; the builds that were not seen for the longest time are removed first.
   public static let healthBuildLimit = 4_096
-  /// The maximum number of rows of hours.
+  /// The maximum number of rows with hourly counts.
   public static let healthRowLimit = 200_000
-  /// The maximum number of processes whose marks are kept.
+  /// The maximum number of stored marks of processes.
   public static let healthProcessLimit = 16_384
 
-  /// Adds counts, and stores what they include of each process, in one transaction.
+  /// Adds counts, and stores the marks of the counted processes, in one transaction.
   ///
-  /// A crashd that is killed therefore counts nothing twice, and leaves nothing out that an earlier call stored.
+  /// Therefore, if crashd is killed, it neither counts anything twice nor loses counts that an earlier call stored.
   /// - Throws: `StoreError.unavailable`.
   public func add(health changes: [HealthChange], marks: [HealthMark]) throws(StoreError) {
     try Self.translating(path) {
@@ -42,7 +43,7 @@ extension ReportStore {
     "\($0) = min(\($0) + excluded.\($0), \(HealthCounts.most))"
   }.joined(separator: ", ")
 
-  /// What a rescue does with a row that the new store already has.
+  /// The conflict rule for a row that is copied from a damaged database and that the new store already has.
   static let addsHealth = [
     "health_builds": " ON CONFLICT DO UPDATE SET first = min(first, excluded.first), \(adds)",
     "health_hours": " ON CONFLICT DO UPDATE SET \(adds)",
@@ -94,7 +95,7 @@ extension ReportStore {
     ]
   }
 
-  /// Returns what the stored counts include of a process; nil if they include nothing.
+  /// Returns the mark of a process; nil if nothing is counted for the process.
   /// - Throws: `StoreError.unavailable`.
   public func healthMark(_ key: HealthKey, ring: String) throws(StoreError) -> HealthMark? {
     let pool = try pool
@@ -119,7 +120,7 @@ extension ReportStore {
     }
   }
 
-  /// Removes counts and marks that are too old or too many.
+  /// Removes counts and marks that are older than the limit or exceed the maximum numbers.
   /// - Throws: `StoreError.unavailable`.
   public func forgetHealth(hour: Int) throws(StoreError) {
     let fairShare = fairShare
@@ -147,11 +148,12 @@ extension ReportStore {
 
 // Reads release health.
 extension ReportStore {
-  /// Returns the builds in the order of first seen, with the counts since an hour, or since they were first seen.
+  /// Returns the builds in the order in which they were first seen, with the counts since the given hour, or all
+  /// counts.
   /// - Parameters:
   ///   - name: A part of the program's name; nil selects all programs.
   ///   - hour: The first hour of the period, in hours since 1970.
-  ///   - visibility: The users whose builds the caller may read.
+  ///   - visibility: The users whose builds the caller is allowed to read.
   /// - Returns: The builds.
   /// - Throws: `StoreError.unavailable`.
   public func health(

@@ -26,7 +26,7 @@ public struct DanglingState: Codable, Sendable, Equatable {
   public var uid: UInt32 { UInt32(clamping: OwnerKey.uid(owner)) }
   /// Whether the service's processes have more privileges than their user.
   ///
-  /// If the processes have more privileges, the user may not read the state.
+  /// If the processes have more privileges, the user is not allowed to read the state.
   public var isRestricted: Bool { OwnerKey.isRestricted(owner) }
 }
 
@@ -55,7 +55,7 @@ public struct DanglingEvent: Codable, Sendable, Equatable {
   public var uid: UInt32 { UInt32(clamping: OwnerKey.uid(owner)) }
   /// Whether the service's processes have more privileges than their user.
   ///
-  /// If the processes have more privileges, the user may not read the event.
+  /// If the processes have more privileges, the user is not allowed to read the event.
   public var isRestricted: Bool { OwnerKey.isRestricted(owner) }
 }
 
@@ -120,7 +120,7 @@ extension ReportStore {
   /// Returns the decisions about services, latest first.
   /// - Parameters:
   ///   - programs: The programs whose decisions are returned.
-  ///   - visibility: The users whose decisions the caller may read.
+  ///   - visibility: The users whose decisions the caller is allowed to read.
   ///   - limit: The maximum number of decisions.
   /// - Returns: The decisions.
   /// - Throws: `StoreError.unavailable`.

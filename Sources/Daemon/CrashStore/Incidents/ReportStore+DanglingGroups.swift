@@ -9,8 +9,8 @@ extension ReportStore {
   /// most `UseAfterFree.rowBytes` for each group, plus the modes of all incidents in the groups.
   /// - Parameters:
   ///   - name: A string that the name of the program must contain.
-  ///   - since: The earliest time at which the incidents were last seen.
-  ///   - visibility: The users whose incidents the caller may read.
+  ///   - since: The earliest time of the last occurrence.
+  ///   - visibility: The users whose incidents the caller is allowed to read.
   ///   - offset: The number of groups to skip.
   ///   - limit: The maximum number of groups.
   /// - Returns: The groups.
@@ -19,8 +19,9 @@ extension ReportStore {
     name: String? = nil, since: String? = nil, visibility: Visibility = .all, offset: Int = 0, limit: Int
   ) throws(StoreError) -> [DanglingGroup] {
     let pool = try pool
-    // The grouping ignores the bit in the owner that marks processes with more privileges than their user. Therefore, a
-    // caller who may read the incidents of all processes receives one group for both kinds of processes.
+    // The grouping ignores the bit in the owner key that marks processes with more privileges than their user.
+    // Therefore, a caller who is allowed to read the incidents of all processes receives one group for both kinds of
+    // processes.
     let key = "uid & ~\(OwnerKey.restricted), program, subject, kind, method, place"
     return try Self.translating(path) {
       try pool.read { database in

@@ -17,8 +17,8 @@ extension ReportStore {
     public var isLast: Bool
     /// The number of incidents before `end` that cannot be read, or that were evicted and not stored again.
     ///
-    /// The filter does not affect this number. The store remembers at most 10,000 evicted incidents, and does not count
-    /// earlier evictions.
+    /// The filter does not affect the number `lost`. The store remembers at most 10,000 evicted incidents, and does not
+    /// count earlier evictions.
     public var lost: Int
   }
 
@@ -94,12 +94,13 @@ extension ReportStore {
 
   /// Returns the highest number that the store has assigned to an incident.
   ///
-  /// The incident with the returned number may have been evicted.
+  /// The incident with the returned number could have been evicted.
   static func newestIncident(in database: Database) throws -> Int64 {
     if let last = try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'incidents'") {
       return last
     }
-    // The database may be one that was set aside. A database with an older schema does not record the assigned numbers.
+    // The parameter `database` can be a database that was set aside. A database with an older schema does not record
+    // the assigned numbers.
     return try Int64.fetchOne(database, sql: "SELECT max(rowid) FROM incidents") ?? 0
   }
 }

@@ -7,8 +7,8 @@ import GRDB
 extension ReportStore {
   /// The maximum number of stored incidents.
   ///
-  /// If there are more incidents, incidents of the user with the most incidents are evicted, in the order in which
-  /// crashd stored them.
+  /// If there are more incidents, incidents of the user with the most incidents are evicted, oldest first in the order
+  /// in which crashd stored them.
   public static let incidentLimit = 10_000
   /// The maximum number of evicted incidents whose numbers the store remembers.
   ///
@@ -26,7 +26,7 @@ extension ReportStore {
       try write { database in
         for (incident, json) in rows {
           try Self.count(incident, fairShare, full, in: database)
-          // An incident that is stored again also gets a new row, with the next number. Numbers are assigned in the
+          // An incident that is stored again gets a new row as well, with the next number. Numbers are assigned in the
           // order in which crashd stores incidents, because a process must not be able to influence the order.
           try database.cachedStatement(
             sql: """
@@ -70,7 +70,7 @@ extension ReportStore {
   /// Returns incidents, sorted by the time when they were last seen, latest first.
   /// - Parameters:
   ///   - filter: The conditions that the incidents must satisfy.
-  ///   - visibility: The users whose incidents the caller may read.
+  ///   - visibility: The users whose incidents the caller is allowed to read.
   ///   - offset: The number of incidents to skip.
   ///   - limit: The maximum number of incidents.
   /// - Returns: The incidents.

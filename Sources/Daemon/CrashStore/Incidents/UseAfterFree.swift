@@ -2,9 +2,9 @@ import CrashReport
 import FoundationEssentials
 import GRDB
 
-/// The fields of a use-after-free incident that `danglingGroups` reads.
+/// The fields of a use-after-free incident that the query `danglingGroups` reads.
 ///
-/// The fields have a table of their own, because the rows of incidents also contain the JSON.
+/// The fields have a separate table, because the rows of the table `incidents` also contain the JSON, which is large.
 ///
 /// Complexity: a row has at most `rowBytes` bytes, even if a process records long strings. Therefore, the size of a
 /// page of groups is limited.
@@ -23,7 +23,7 @@ struct UseAfterFree: Encodable, PersistableRecord {
   /// The ID and the owner of the incident.
   var id: String
   var uid: Int64
-  // The uid and the following fields form the key of the incident's group.
+  // The key of the incident's group consists of the uid and the following fields.
   var program: String
   var subject: String
   var kind: String
@@ -95,8 +95,8 @@ struct UseAfterFree: Encodable, PersistableRecord {
       guard let json = row["json"] as Data? else { continue }
       bytes += json.count
       guard bytes <= limitBytes else { return }
-      // Incidents that an older crashd stored in another format are not added to a group. The code compares the ID and
-      // the uid, in order to detect a damaged database.
+      // Incidents that an older crashd stored in another format belong to no group. Compare the ID and the uid of the
+      // JSON with those of the row, in order to detect a damaged database.
       guard let incident = try? JSONDecoder().decode(IncidentReport.self, from: json), let use = Self(incident),
         row["id"] as DatabaseValue == use.id.databaseValue, row["uid"] as DatabaseValue == use.uid.databaseValue
       else { continue }

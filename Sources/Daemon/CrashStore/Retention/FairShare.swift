@@ -5,7 +5,7 @@ import GRDB
 /// If there are too many items, items of the user with the most items are removed first. Therefore, a user who creates
 /// very many items causes only the removal of the user's own items.
 ///
-/// With n users, each user can keep at least 1/n of the limit. A user may also use the part of the limit that other
+/// With n users, each user can keep at least 1/n of the limit. A user can also use the part of the limit that other
 /// users do not use.
 public struct FairShare: Sendable {
   /// Returns the user to whom the items of a user are charged, for example the owner of a range of subordinate uids.
@@ -13,7 +13,7 @@ public struct FairShare: Sendable {
 
   private let rule: Rule
 
-  /// Creates a division in which `rule` returns the user to whom items are charged.
+  /// Creates a division in which the closure `rule` returns the user to whom items are charged.
   public init(_ rule: @escaping Rule = { $0 }) { self.rule = rule }
 
   /// Returns for each user the number of items that must be removed so that at most `limit` items remain.
@@ -32,8 +32,7 @@ public struct FairShare: Sendable {
     return surplus
   }
 
-  /// Returns the user with the most items in the account that is charged with the most items; nil if there are no
-  /// items.
+  /// Returns the user with the most items in the account with the most items; nil if there are no items.
   func largest(of amounts: [Int64: Int]) -> Int64? {
     let shares = grouped(amounts)
     let sums = shares.mapValues { $0.values.reduce(0, +) }
@@ -56,8 +55,8 @@ public struct FairShare: Sendable {
 
   /// The loop starts with the user who has the fewest items.
   ///
-  /// If a user has fewer items than an equal part of the limit, the rest of this part is available to users with more
-  /// items.
+  /// If a user has fewer items than an equal part of the limit, the unused rest of this part is divided among the users
+  /// with more items.
   private static func kept(of counts: [Int64: Int], limit: Int) -> [Int64: Int] {
     var (rest, users) = (max(0, limit), counts.count)
     var kept: [Int64: Int] = [:]
@@ -78,8 +77,9 @@ public struct FairShare: Sendable {
 extension ReportStore {
   /// Removes the oldest rows of the users with the most rows, until at most `limit` rows remain.
   ///
-  /// `table` must have a column named `uid`. `key` is the SQL for the key of a row: one column, or several columns in
-  /// parentheses. `order` is a column whose values are smaller in older rows.
+  /// The parameter `table` is the name of a table with a column `uid`. The parameter `key` is the SQL for the key of a
+  /// row: one column, or several columns in parentheses. The parameter `order` is a column whose values are smaller in
+  /// older rows.
   static func evict(
     from table: String, key: String, order: String, limit: Int, _ fairShare: FairShare, in database: Database
   ) throws {

@@ -2,11 +2,11 @@ import CrashReport
 
 /// The owner of a row, as stored in the columns named `uid`.
 ///
-/// The owner of a row is the user who may read the row.
+/// The owner of a row is the user who is allowed to read the row.
 ///
 /// For a process with more privileges than its user, the key is the uid plus a bit that no uid contains. Therefore, a
-/// query for the uid alone does not find the rows of this process. Rows with this bit count as the rows of a separate
-/// owner, whose items are charged to the same user. Therefore, these rows cannot evict the user's own rows.
+/// query for the uid alone does not find the rows of this process. Rows with this bit belong to a separate owner,
+/// although they are charged to the same user. Therefore, these rows cannot evict the user's own rows.
 enum OwnerKey {
   /// The bit that is set for processes with more privileges than their user.
   static let restricted: Int64 = 1 << 32

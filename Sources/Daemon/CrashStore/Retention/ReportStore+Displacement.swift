@@ -8,7 +8,8 @@ import Synchronization
 extension ReportStore {
   /// Returns what happened to the database files, as text.
   ///
-  /// Returns nil if the files are in their place, or if the database is not open. Complexity: two calls of `lstat`.
+  /// Returns nil if the files were neither removed nor replaced, or if the database is not open. Complexity: two calls
+  /// of `lstat`.
   public func displacement() -> String? {
     guard let files = try? opened.files else { return nil }
     return files.change(at: path)
@@ -29,7 +30,7 @@ extension ReportStore {
         let old = try opened
         try Self.makeDirectory(of: path)
         let copy = path + ".new"
-        // The connection that is open makes the copy, because a new connection would open the other file at the path.
+        // The open connection makes the copy, because a new connection would open the other file at the path.
         return try old.pool.writeWithoutTransaction { database in
           try Self.copy(database, to: copy)
           let aside = try Self.setAside(path, old.files, at: time)
@@ -57,7 +58,7 @@ extension ReportStore {
 
   /// If the log at the path belongs to another database, this method renames both files.
   ///
-  /// The reason is that the log may have transactions that the database file does not have.
+  /// The reason is that the log can have transactions that the database file does not have.
   private static func setAside(_ path: String, _ files: StoreFiles, at time: String) throws -> String? {
     let isReplaced = unsafe access(path, F_OK) == 0 && !files.isDatabase(at: path)
     if !isReplaced || files.isLog(at: path) { _ = unsafe unlink(path + "-wal") }

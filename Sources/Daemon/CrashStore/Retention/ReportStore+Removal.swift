@@ -6,7 +6,7 @@ import GRDB
 extension ReportStore {
   /// The maximum number of removed events that the store records individually.
   ///
-  /// For earlier removed events, the store records only their number in each block of event numbers.
+  /// For earlier removed events, the store records only how many of them are in each block of event numbers.
   static let removedLimit = 100_000
   static let tallyBlock: Int64 = 1_024
   /// The maximum number of reports that are removed in one transaction.
@@ -20,7 +20,7 @@ extension ReportStore {
     public var count: Int
     /// Whether `count` is exact.
     ///
-    /// If `count` is not exact, up to 1,023 of the counted events may be before the subscriber's cursor.
+    /// If `count` is not exact, up to 1,023 of the counted events can be before the subscriber's cursor.
     public var isExact: Bool
   }
 
@@ -56,10 +56,10 @@ extension ReportStore {
 
   /// Removes one report.
   ///
-  /// The report's group no longer counts it.
+  /// After the removal, the report's group no longer counts the report.
   /// - Parameters:
   ///   - prefix: The beginning of the report's ID.
-  ///   - visibility: The users whose reports the caller may remove.
+  ///   - visibility: The users whose reports the caller is allowed to remove.
   /// - Returns: The id of the removed report.
   /// - Throws: `StoreError.noSuchReport`, `ambiguous`, `unavailable`.
   public func remove(idPrefix prefix: String, visibility: Visibility = .all) throws(StoreError) -> String {
@@ -139,7 +139,7 @@ extension ReportStore {
     try Self.translating(path) { try write { try Self.foldRemoved(beyond: limit, in: $0) } }
   }
 
-  /// Replaces the records of the earliest removed events by one number for each block of event numbers.
+  /// Replaces the records of the earliest removed events by one count for each block of event numbers.
   static func foldRemoved(beyond limit: Int, in database: Database) throws {
     let last = try Int64.fetchOne(
       database, sql: "SELECT seq FROM removed ORDER BY seq DESC LIMIT 1 OFFSET ?", arguments: [limit])

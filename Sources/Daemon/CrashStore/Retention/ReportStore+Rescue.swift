@@ -5,8 +5,8 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-// Recovers from a corrupt database. The corrupt database is set aside, and is never deleted. The contents that can be
-// read are copied to a new database.
+// Recovers from a corrupt database. A corrupt database is set aside (renamed), and is never deleted. The contents that
+// can be read are copied to a new database.
 extension ReportStore {
   /// The result of copying a database that was set aside.
   public struct Rescued: Sendable, Equatable {
@@ -227,7 +227,7 @@ extension ReportStore {
           database, sql: "SELECT seq, id, '' AS time, json FROM reports WHERE seq BETWEEN ? AND ?",
           arguments: [first, last]
         )
-        // Return nil for a damaged row, whose columns may contain values of any type.
+        // Return nil for a damaged row, whose columns can contain values of any type.
         .map { try? EventRow(row: $0) }
       }
     }

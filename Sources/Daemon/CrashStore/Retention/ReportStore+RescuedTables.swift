@@ -1,4 +1,4 @@
-// Copies the tables other than the reports during a rescue.
+// Copies the tables other than the reports when the contents of a database that was set aside are rescued.
 import GRDB
 
 extension ReportStore {
@@ -11,8 +11,8 @@ extension ReportStore {
 
   /// Copies all tables with data except the tables of reports.
   ///
-  /// Of each table, all rows that can be read are copied. Incidents keep their numbers only if cursors stay valid.
-  /// Otherwise, the incidents get new numbers, as new incidents do.
+  /// All rows of each table that can be read are copied. Incidents keep their numbers only if cursors stay valid.
+  /// Otherwise, the incidents get new numbers, like new incidents.
   func takeOverTables(from old: DatabaseQueue, keepsNumbers: Bool) {
     let tables = [
       "group_states", "group_past", "incidents", "evicted_incidents", "dangling_services", "dangling_events",
@@ -32,8 +32,8 @@ extension ReportStore {
       try? write { database in
         let newest = hasNumbers ? try Self.newestIncident(in: database) : 0
         for row in rows {
-          // If a number is higher than all numbers that the old store assigned, it is the result of damage. A row with
-          // this number is not copied, because all later numbers would have to be even higher.
+          // If a row has a higher number than the old store ever assigned, the number is the result of damage. Such a
+          // row is not copied, because all later numbers would have to be even higher.
           if hasNumbers {
             guard let number = Int64.fromDatabaseValue(row["seq"]), (1...max(newest, 1)).contains(number) else {
               continue

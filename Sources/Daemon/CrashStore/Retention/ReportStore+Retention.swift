@@ -6,10 +6,10 @@ import Synchronization
 extension ReportStore {
   /// The maximum number of hourly counts.
   ///
-  /// If there are more, the oldest counts of the user with the most counts are removed.
+  /// If there are more hourly counts, the oldest counts of the user with the most counts are removed.
   public static let historyLimit = 100_000
-  /// The factor by which a group may exceed the maximum number of reports, while subscribers have not read all reports
-  /// of the group.
+  /// The factor by which a group is allowed to exceed the maximum number of reports, while subscribers have not read
+  /// all reports of the group.
   private static let readersPatience = 10
   private static let readersHour_s = 3_600
   /// The maximum number of free pages that one transaction returns to the file system.
@@ -23,18 +23,18 @@ extension ReportStore {
     case gaveBack(pages: Int)
   }
 
-  /// Does one small step of retention in one transaction.
+  /// Performs one small step of retention in one transaction.
   ///
   /// The caller must repeat the call until the result is nil.
   /// - Parameters:
   ///   - policy: The retention policy.
   ///   - now_ns: The current time, in nanoseconds since 1970.
-  ///   - keepsOld: Whether reports stay in the store in spite of their age, because the clock is not trusted.
+  ///   - keepsOld: Whether reports stay in the store regardless of their age, because the clock is not trusted.
   ///   - freeBytes: The free space of the file system in bytes; nil if it is unknown.
   ///   - readers: The cursor of the connected subscriber that has read the fewest events; nil if no subscriber is
   ///     connected. A report is not removed from its group until this subscriber, and each named subscriber that was
-  ///     active in the last hour, have read it. The exception is a group with more than ten times the permitted number
-  ///     of reports.
+  ///     active in the last hour, have read it. This rule does not apply to a group with more than ten times the
+  ///     permitted number of reports.
   /// - Returns: The result of the step; nil if there is nothing to do.
   /// - Throws: `StoreError.unavailable`, `corrupt`.
   public func retain(
@@ -113,8 +113,8 @@ extension ReportStore {
     let (pool, limit) = (try pool, max(1, policy.reportsPerGroup))
     return try Self.translating(path) {
       while let name = try nextGrown(limit, pool) {
-        // Remove the name from the set before the group is checked. If the group grows during the check, another thread
-        // adds the name again.
+        // Remove the group's name from the set before the group is checked. If the group grows during the check,
+        // another thread adds the name to the set again.
         grown.withLock { grown in _ = grown.names?.remove(name) }
         let (ids, surplus) = try write { database in
           let (ids, surplus) = try Self.surplus(of: name, limit: limit, readers: readers, now_ns, in: database)
@@ -134,7 +134,7 @@ extension ReportStore {
 
   private func nextGrown(_ limit: Int, _ pool: DatabasePool) throws -> GrownGroups.Name? {
     if let names = grown.withLock({ $0.names }) { return names.first }
-    // Create the set before the search, so that names of groups that grow during the search can be added to it.
+    // Create the set before the search, so that the names of groups that grow during the search can be added to it.
     grown.withLock { $0.names = [] }
     let rows = try pool.read { database in
       try Row.fetchAll(
@@ -194,7 +194,7 @@ extension ReportStore {
   private func shrink(_ policy: RetentionPolicy, freeBytes: Int?) throws(StoreError) -> RetentionStep? {
     let size = try size()
     let lacking = freeBytes.map { max(0, policy.keepFreeBytes - $0) } ?? 0
-    // Return free pages to the file system before reports are removed, because the returned space may be sufficient.
+    // Return free pages to the file system before reports are removed, because the returned space can be sufficient.
     if size.freePages > 0, lacking > 0 || size.freePages * size.pageBytes > max(policy.bytes / 8, 4 << 20) {
       let pages = try giveBack()
       if pages > 0 { return .gaveBack(pages: pages) }
@@ -246,7 +246,8 @@ extension ReportStore {
         let before = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
         try database.execute(sql: "PRAGMA incremental_vacuum(\(Self.vacuumPages))")
         let after = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
-        // While another thread reads, SQLite cannot shorten the file. In this case, a later checkpoint shortens it.
+        // While another thread reads the database, SQLite cannot shorten the file. In this case, a later checkpoint
+        // shortens it.
         do { try database.checkpoint(.truncate) } catch let error as DatabaseError
           where error.resultCode == .SQLITE_BUSY
         {}

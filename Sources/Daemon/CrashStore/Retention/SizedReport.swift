@@ -6,8 +6,9 @@ import FoundationEssentials
 ///
 /// If the report and the raw record are too large, the least important parts are dropped.
 ///
-/// The raw record is dropped first, although a re-analysis would need it. If the report is still too large, the threads
-/// that did not crash are dropped, and at last the requests in flight. The number of these requests remains.
+/// The raw record is dropped first, although crashd needs it to analyze the crash again. If the report is still too
+/// large, the threads that did not crash are dropped, and finally the requests in flight. The report still contains the
+/// number of these requests.
 struct SizedReport {
   private(set) var report: CrashReport
   private(set) var json: Data
@@ -16,7 +17,8 @@ struct SizedReport {
   init(_ report: CrashReport, raw: [UInt8], limitBytes: Int) throws {
     self.report = report
     self.raw = raw
-    // The requests in flight come from an earlier report of this crash, which dropped them because of its size.
+    // The requests in flight are unchanged from an earlier report of this crash, which dropped them because of its
+    // size.
     if let inFlight = report.inFlight, inFlight.requests.isEmpty, inFlight.total > 0 {
       self.report.losses["requestsTooLarge"] = inFlight.total
     }

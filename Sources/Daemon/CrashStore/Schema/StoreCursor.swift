@@ -12,7 +12,7 @@ public struct StoreCursor: Sendable, Hashable, Comparable, CustomStringConvertib
   public let epoch: StoreEpoch
   /// The number of the event or incident; later entries have higher numbers.
   ///
-  /// A cursor with the number 0 is before the first entry.
+  /// A cursor with the number 0 is the position before the first entry.
   public let sequence: Int64
   /// The kind of entries to which the number belongs.
   public let kind: Kind

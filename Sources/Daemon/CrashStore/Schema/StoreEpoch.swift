@@ -5,13 +5,13 @@ import GRDB
 ///
 /// Each cursor contains the ID of the store, and the number, which is encrypted with the key.
 ///
-/// Without encryption, the number would show each client how many events all users together have.
+/// Without encryption, the number would reveal to each client how many events all users have together.
 public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
   /// The ID of the store, which is random; empty if no store is open.
   let id: String
   /// The secret key of the store, which is random.
   private let key: SIMD4<UInt32>
-  /// The last event number that an older crashd with unencrypted cursors assigned.
+  /// The last event number that an older crashd assigned while cursors were not encrypted.
   ///
   /// An unencrypted cursor contains the plain number. An unencrypted cursor is accepted only if its number is at most
   /// `plainThrough`.
@@ -24,7 +24,7 @@ public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
     (self.id, self.key, self.plainThrough) = (id, key, plainThrough)
   }
 
-  /// The id of the store.
+  /// The ID of the store.
   public var description: String { id }
 
   static let idDigits = 16
@@ -34,7 +34,7 @@ public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
 
   /// The bit that is set in the numbers of incidents before these numbers are encrypted.
   ///
-  /// The bit is not used otherwise, because event numbers are never negative.
+  /// The bit is otherwise unused, because event numbers are never negative.
   private static let incidentBit = Int64.min
 
   func text(of sequence: Int64, _ kind: StoreCursor.Kind) -> String {
@@ -52,8 +52,8 @@ public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
     if rest.hasPrefix("."), rest.utf8.count == Self.idDigits + 1 {
       number = UInt64(rest.dropFirst(), radix: 16).map { Int64(bitPattern: decrypted($0)) }
     } else if kind == .event, rest.hasPrefix("-") {
-      // Reject plain numbers above `plainThrough`. Otherwise, a client could find the newest number by trying plain
-      // cursors.
+      // Reject plain (unencrypted) numbers above `plainThrough`. Otherwise, a client could find the newest number by
+      // trying plain cursors.
       number = Int64(rest.dropFirst()).flatMap { $0 <= plainThrough ? $0 : nil }
     }
     guard let number, (number < 0) == (kind == .incident) else { return nil }
@@ -127,7 +127,7 @@ extension StoreEpoch {
 
   /// Returns the epoch of a database, and stores its key if the key is new.
   ///
-  /// If storing the key fails, for example because the disk is full, the key exists only in memory. In this case,
+  /// If storing the key fails, for example because the disk is full, the new key exists only in memory. In this case,
   /// cursors that this crashd issues are rejected after a restart.
   static func kept(in writer: any DatabaseWriter) throws -> StoreEpoch? {
     guard let (epoch, isNew) = try writer.read({ try stored(in: $0) }) else { return nil }

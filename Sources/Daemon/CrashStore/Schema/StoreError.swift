@@ -37,7 +37,7 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The cursor was not issued by this store.
   case invalidCursor(String)
 
-  /// Whether the database file is damaged.
+  /// Whether the error means that the database file is damaged.
   public var isCorruption: Bool {
     if case .corrupt = self { true } else { false }
   }

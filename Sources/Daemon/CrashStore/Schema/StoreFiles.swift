@@ -21,7 +21,7 @@ struct StoreFiles: Sendable {
   private let database: Finding
   private let log: Finding
 
-  /// Identifies the files that are at a path when this initializer is called.
+  /// Identifies the files that are now at the given path.
   init(_ path: String) {
     database = Self.find(path)
     log = Self.find(path + "-wal")

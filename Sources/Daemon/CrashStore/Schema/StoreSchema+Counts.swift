@@ -8,8 +8,8 @@ extension StoreSchema {
 
   /// Reports that were stored before the migration `v15` are not counted.
   ///
-  /// The causes of the earlier crashes are only in the JSON of the reports. Reading the JSON of all reports would delay
-  /// the start of crashd.
+  /// The causes of these earlier crashes are only in the JSON of the reports. Reading the JSON of all reports would
+  /// delay the start of crashd.
   private static let eventCounts = """
     -- event is 'crash' (kind and detail are signal and cause) or 'incident' (kind and detail are source and kind).
     CREATE TABLE event_counts (

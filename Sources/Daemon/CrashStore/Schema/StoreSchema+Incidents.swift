@@ -9,7 +9,7 @@ extension StoreSchema {
 
   /// Rows that exist before the migration keep their numbers, so that cursors stay valid.
   ///
-  /// The migration deletes the old table, but the migrator checks foreign keys only after the migration. Therefore, the
+  /// The migration deletes the old table. The migrator checks foreign keys only after the migration. Therefore, the
   /// rows of `use_after_frees` are not deleted with the old table.
   private static let incidentNumbers = """
     -- seq is the order in which crashd stored incidents. If the count of an incident grows, it gets a new number.

@@ -1,4 +1,4 @@
-// The request of the thread that crashed first, for filters and lists.
+// Stores the request fields of the thread that crashed first, for filters and lists.
 import GRDB
 
 extension StoreSchema {
@@ -8,7 +8,7 @@ extension StoreSchema {
 
   /// Creates the table of the request fields, with the columns of `report_tags`.
   ///
-  /// A table of its own ensures that a tag never matches a filter of requests, because the program chooses the keys of
+  /// A separate table ensures that a tag never matches a filter of requests, because the program chooses the keys of
   /// its tags.
   private static let reportRequests = """
     -- key is 'route' or 'traceID'.

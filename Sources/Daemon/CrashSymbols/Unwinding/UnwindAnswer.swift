@@ -11,13 +11,13 @@ public struct UnwindAnswer: Sendable, Equatable {
 
   /// The method with which the unwinder found a frame.
   public enum Found: UInt64, Sendable {
-    /// The frame has the pc in the thread's registers.
+    /// The frame is the innermost frame; its pc comes from the thread's registers.
     case context = 1
     /// The frame was found with the unwind tables.
     case cfi = 2
     /// The frame was found with the saved frame pointer.
     case framePointer = 3
-    /// The frame was found with the return address that a call of an invalid address had pushed.
+    /// The frame was found with the return address that a call to an invalid address had pushed.
     case scan = 4
   }
 

@@ -5,14 +5,14 @@ import Glibc
 /// If both builds have the same crash rate, the probability that a crash comes from the new build equals the new
 /// build's share of the exposure. The e-value states how many times better a higher rate of the new build explains the
 /// sequence of crashes. If the rates are the same, the mean of the e-value is 1. In this case, by Ville's inequality,
-/// the probability that the e-value ever exceeds 1/α is at most α. The limit of α also holds if the e-value is checked
-/// after each crash. The comparison needs no baseline, and a change that affects both builds does not affect the
-/// comparison.
+/// the probability that the e-value ever exceeds 1/α is at most α. This bound also holds if the e-value is checked
+/// after each crash. The comparison needs no baseline, and a change of conditions that affects both builds equally does
+/// not affect the comparison.
 public struct BuildComparison: Sendable, Hashable, Codable {
-  /// The factors between the builds' rates; nil for those of `ShiryaevRoberts.rises`, as in stored states of all
-  /// versions.
+  /// The factors by which the rate of the new build is assumed to be higher; nil means the factors of
+  /// `ShiryaevRoberts.rises`, as in stored states of all earlier versions.
   private var ownRises: [Double]?
-  /// The logarithms of the likelihood ratios, one for each factor.
+  /// The logarithms of the likelihood ratios, one logarithm for each factor.
   private var logs: [Double]
   /// The number of observed crashes of the new build.
   public private(set) var newEvents = 0
@@ -30,7 +30,8 @@ public struct BuildComparison: Sendable, Hashable, Codable {
 
   private var rises: [Double] { ownRises ?? ShiryaevRoberts.rises }
 
-  /// The e-value: how many times better a higher rate of the new build explains the crashes than equal rates do.
+  /// The e-value: how many times better a higher rate of the new build explains the crashes than equal rates of both
+  /// builds do.
   ///
   /// If the accepted probability α of a false alarm is 1 %, a value above 100 is an alarm.
   public var value: Double {
@@ -52,8 +53,8 @@ public struct BuildComparison: Sendable, Hashable, Codable {
     newEvents += new
     oldEvents += old
     for (index, rise) in rises.enumerated() where index < logs.count {
-      // The likelihood ratio of a crash is `rise / (1 + (rise - 1) * newShare)` if it comes from the new build, and
-      // `1 / (1 + (rise - 1) * newShare)` otherwise. Both are finite for each share.
+      // The likelihood ratio of a crash is `rise / (1 + (rise - 1) * newShare)` if the crash comes from the new build,
+      // and `1 / (1 + (rise - 1) * newShare)` otherwise. Both ratios are finite for every share.
       logs[index] += Double(new) * log(rise) - (Double(new) + Double(old)) * log1p((rise - 1) * newShare)
     }
   }

@@ -2,56 +2,60 @@ import Glibc
 
 /// Judges whether a new build crashes more often than an old build, from the counts of each hour.
 ///
-/// The judgement is the e-value of `BuildComparison`. Hours in which both builds ran side by side compare the builds
-/// within the hour, so that a fault that hits both builds is no evidence. The other hours of the new build compare with
-/// the hours of the old build before the rollout.
+/// The result is the e-value of `BuildComparison`. In each hour in which both builds ran, the comparison uses only the
+/// counts of this hour. A fault that affects both builds equally is therefore no evidence. In the other hours of the
+/// new build, the comparison uses the counts of the old build before the rollout.
 public struct RolloutComparison: Sendable, Equatable {
   /// The counts of one build in one hour.
   public struct Hour: Sendable, Equatable {
     /// The number of hours between 1970-01-01 UTC and this hour.
     public var hour: Int
-    /// The process-seconds of the build.
+    /// The total running time of the build's processes, in seconds.
     public var seconds: Double
-    /// The process-seconds in which another build of the program ran as well.
+    /// The part of `seconds` in which another build of the program ran as well.
     public var sharedSeconds: Double
     /// The requests that began.
     public var requests: Double
     /// The crashes.
     public var crashes: Int
 
-    /// Creates the counts of an hour.
+    /// Creates the counts of one hour.
     public init(hour: Int, seconds: Double, sharedSeconds: Double = 0, requests: Double = 0, crashes: Int = 0) {
       (self.hour, self.seconds, self.sharedSeconds) = (hour, seconds.amount, sharedSeconds.amount)
       (self.requests, self.crashes) = (requests.amount, max(0, crashes))
     }
   }
 
-  /// The unit of the exposure.
+  /// The unit in which the exposure of the builds is measured.
   public enum Measure: String, Sendable {
     case processHours
-    /// Requests that began, which both builds must count.
+    /// The requests that began; this unit requires that both builds count requests.
     case requests
   }
 
   /// The factors between the builds' rates for which the comparison searches.
   ///
-  /// Each further factor, such as 3 or 10, would delay the verdict about five times the crashes by up to one crash, and
-  /// would not show three times the crashes sooner. The verdict about twenty times the crashes needs four crashes.
+  /// Larger factors, such as 3 or 10, are left out. Each further factor would delay the detection of a fivefold crash
+  /// rate by up to one crash, and would not detect a threefold rate sooner. The detection of a twentyfold crash rate
+  /// needs four crashes.
   public static let rises = [5.0]
-  /// The e-value from which on the new build is worse, for a false alarm in at most 1 % of rollouts.
+  /// The e-value at which the new build is treated as worse; with this threshold, a false alarm occurs in at most 1 %
+  /// of rollouts.
   public static let threshold = 100.0
-  /// The number of hours before the rollout whose counts of the old build are compared.
+  /// The number of hours before the rollout whose counts of the old build are used.
   public static let history_h = 14 * 24
 
   /// The unit of the exposure.
   public let measure: Measure
-  /// The e-value: how many times better a higher rate of the new build explains the crashes than equal rates do.
+  /// The e-value: how many times better a higher rate of the new build explains the crashes than equal rates of both
+  /// builds do.
   public let value: Double
-  /// The compared crashes of the new build.
+  /// The number of compared crashes of the new build.
   public let newCrashes: Int
-  /// The compared crashes of the old build.
+  /// The number of compared crashes of the old build.
   public let oldCrashes: Int
-  /// The crashes that the new build would have had at the old build's rate; nil if the old build has no exposure.
+  /// The number of crashes that the new build would have had at the old build's rate; nil if the old build has no
+  /// exposure.
   public let expected: Double?
 
   /// Whether the new build crashes more often.
@@ -94,7 +98,8 @@ public struct RolloutComparison: Sendable, Equatable {
 
   /// Returns the unit in which the exposure of both builds is known.
   ///
-  /// A build that crashes before its first request has no exposure in requests. Its hours count instead.
+  /// A build that crashes before its first request has no exposure that is measured in requests. Its hours count
+  /// instead.
   private static func measure(_ builds: [[Hour]]) -> Measure {
     let countsAll = builds.allSatisfy { hours in
       hours.contains { $0.requests > 0 } && hours.allSatisfy { $0.crashes == 0 || $0.requests > 0 }

@@ -3,14 +3,15 @@ import Glibc
 /// Detects that events have become more frequent, by the method of Shiryaev and Roberts, for several rises at once.
 ///
 /// A rise is the factor ρ between the new rate and the expected rate. For each factor, the detector considers every
-/// time at which the rate may have changed. For each of these times, a likelihood ratio states how much better the
+/// time at which the rate could have changed. For each of these times, a likelihood ratio states how much better the
 /// change explains the counts since that time. For each factor, the detector computes the sum of these ratios. As long
 /// as the rate has not changed, the sum minus the number of observed days is a martingale. Therefore, the mean time to
 /// a false alarm is at least the threshold, in days. This guarantee holds for any rate and any number of updates.
 ///
-/// The guarantee also holds for the mean of the sums over several factors, and if the expected rate is higher than the
-/// true rate. The guarantee does not hold if the expected rate is lower than the true rate, or if events come in
-/// bursts. Therefore, callers must count incarnations (runs of a process, see `IncarnationCounter`) and not crashes.
+/// The guarantee also holds in two further cases: for the mean of the sums over several factors, and if the expected
+/// rate is higher than the true rate. The guarantee does not hold if the expected rate is lower than the true rate, or
+/// if events come in bursts. Therefore, callers must count incarnations (runs of a process, see `IncarnationCounter`)
+/// and not crashes.
 public struct ShiryaevRoberts: Sendable, Hashable, Codable {
   /// The rises that the detector searches for, each as the ratio of the new rate to the expected rate.
   ///

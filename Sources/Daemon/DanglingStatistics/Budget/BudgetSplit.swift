@@ -35,7 +35,7 @@ public struct BudgetCandidate: Sendable, Hashable {
   /// Returns the number of additional accesses per unit of time that the next KiB of memory would catch.
   public func gainPerKiB(slots: Double) -> Double {
     guard bytesPerSlot.amount > 0 else { return 0 }
-    // Use the same step as `BudgetSplit`, because both computations must give the same result.
+    // Use the same step as `BudgetSplit`, because both types must compute the same gains.
     let step = max(Double(BudgetSplit.firstStep), slots * 0.1)
     return max(0, caught(slots: slots + step) - caught(slots: slots)) / (step * bytesPerSlot / 1_024)
   }
@@ -49,8 +49,8 @@ public struct BudgetCandidate: Sendable, Hashable {
 /// slot gains less than the slot before it. If the curve is not concave, the split uses the concave hull of the curve.
 /// For example, a curve is not concave if accesses come in two waves, soon and long after the release. Further slots
 /// then gain nothing until they keep objects long enough for the second wave. The split assigns memory to the straight
-/// pieces of all hulls, in the order of their gain per byte. The result is optimal, except that the last piece may not
-/// fit completely.
+/// pieces of all hulls, in the order of their gain per byte. The result is optimal, except that the last piece possibly
+/// does not fit completely.
 public enum BudgetSplit: Sendable {
   static let firstStep = 32
 

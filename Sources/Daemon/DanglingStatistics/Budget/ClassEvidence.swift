@@ -2,9 +2,10 @@
 ///
 /// Each hit (an access that was caught) makes the distribution narrower.
 ///
-/// A class without slots cannot have hits and gives no evidence. Therefore, the split of the budget uses a random
-/// sample from the gamma distribution (Thompson sampling, 1933). Each class then gets slots with the probability that
-/// it has the most accesses of all classes. After a class has received slots, it gives evidence.
+/// A class without slots cannot have hits and therefore gives no evidence. To give such a class slots as well, the
+/// split of the budget uses a random sample from the gamma distribution (Thompson sampling, 1933). Each class then gets
+/// slots with the probability that it has the most accesses of all classes. After a class has received slots, it can
+/// have hits, which give evidence.
 public struct ClassEvidence: Sendable, Hashable, Codable {
   /// The assumed share of missed accesses that lead to a crash whose report names the class.
   ///
@@ -14,8 +15,8 @@ public struct ClassEvidence: Sendable, Hashable, Codable {
 
   /// The shape of the gamma distribution: the number of observed accesses, plus 0.05 for the prior.
   public private(set) var shape = 0.05
-  /// The rate of the gamma distribution: the number of periods in which an access would have been observed, plus 0.5
-  /// for the prior.
+  /// The rate of the gamma distribution: the number of periods in which an access to an object of the class would have
+  /// been observed, plus 0.5 for the prior.
   public private(set) var exposure = 0.5
 
   /// Makes evidence that consists only of the prior.
@@ -23,10 +24,10 @@ public struct ClassEvidence: Sendable, Hashable, Codable {
 
   /// Adds the observations of one period, such as an hour.
   ///
-  /// `hits` is the number of hits in the quarantine. `attributedCrashes` is the number of crashes that were attributed
-  /// to the class. `expectedShare` is the expected share of accesses that the slots of the class catch.
-  /// `observesCrashes` states whether crashes can be attributed to the class. The attribution requires that the process
-  /// captures crashes and keeps freed-object records.
+  /// The parameter `hits` is the number of hits in the quarantine. The parameter `attributedCrashes` is the number of
+  /// crashes that were attributed to the class. The parameter `expectedShare` is the expected share of accesses that
+  /// the slots of the class catch. The parameter `observesCrashes` states whether crashes can be attributed to the
+  /// class. The attribution requires that the process captures crashes and keeps freed-object records.
   public mutating func observe(
     hits: Double, attributedCrashes: Double = 0, expectedShare: Double, observesCrashes: Bool = true,
     periods: Double = 1

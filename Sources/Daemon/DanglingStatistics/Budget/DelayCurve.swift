@@ -15,7 +15,7 @@ public struct DelayCurve: Sendable, Hashable, Codable {
   public var scale_s: Double
   /// The shape of the assumed Weibull distribution.
   ///
-  /// If the shape is below 1, most accesses come soon after the deallocation, and some come very late.
+  /// If the shape is below 1, most accesses come soon after the deallocation, but some come very late.
   public var shape: Double
   /// The delays that the quarantine measured; nil for a class without hits.
   public var measured: DelayDistribution?

@@ -1,12 +1,13 @@
 import Glibc
 
-/// Finds the facts that are more frequent in the crashes of a group than in other crashes.
+/// Finds the facts (keys with values) that are more frequent in the crashes of a group than in other crashes.
 ///
 /// Each fact is tested by the exact upper tail of the hypergeometric distribution. The probabilities are corrected for
-/// the number of tests by Holm's method (Holm, 1979), which holds whatever the tests depend on. This matters, because
-/// the facts of a crash depend on each other: a pod has one host, and a host has one kernel.
+/// the number of tests by Holm's method (Holm, 1979), which is valid even if the tests depend on each other. The tests
+/// do depend on each other, because the facts of a crash depend on each other: a pod has one host, and a host has one
+/// kernel.
 public enum Contrast: Sendable {
-  /// A key with one of its values.
+  /// A property of a crash: a key and a value.
   public struct Fact: Sendable, Hashable {
     /// The key, such as `host`.
     public var key: String
@@ -17,7 +18,7 @@ public enum Contrast: Sendable {
     public init(key: String, value: String) { (self.key, self.value) = (key, value) }
   }
 
-  /// A fact that sets the group apart.
+  /// A fact that is significantly more frequent in the group than in the other crashes.
   public struct Finding: Sendable, Equatable {
     /// The fact.
     public var fact: Fact
@@ -31,30 +32,31 @@ public enum Contrast: Sendable {
     public var lift: Double
     /// The decimal logarithm of the corrected probability.
     ///
-    /// It is the probability that a group without any relation to a fact has a fact that is at least as frequent.
+    /// This is the probability that a group that is unrelated to all facts has, by chance, a fact that is at least as
+    /// frequent.
     public var log10P: Double
   }
 
   /// The findings, and the number of tests.
   public struct Result: Sendable, Equatable {
-    /// The facts that set the group apart, with the least probable one first.
+    /// The facts that distinguish the group, the least probable fact first.
     public var findings: [Finding]
     /// The number of facts that were tested.
     public var tests: Int
   }
 
-  /// The corrected probability that a finding may have at most.
+  /// The maximum corrected probability of a finding.
   public static let level = 0.05
-  /// The values of a key that are tested, with the most frequent first.
+  /// The maximum number of values that are tested for each key; the most frequent values are tested.
   public static let valuesOfAKey = 100
   /// The maximum number of findings.
   public static let findingLimit = 20
 
   /// Compares the crashes of a group with other crashes.
   ///
-  /// A fact is tested if at least two crashes have it and at least one has not. A fact of one crash, such as a trace id,
-  /// cannot set a group apart. This choice, and the choice of the most frequent values, depend only on the crashes of
-  /// both sides together, so the correction stays valid.
+  /// A fact is tested if at least two crashes have it and at least one crash does not have it. A fact that only one
+  /// crash has, such as a trace ID, cannot distinguish a group. The choice of the tested facts depends only on all
+  /// compared crashes together, and not on which of them belong to the group, so the correction stays valid.
   /// - Complexity: O(facts + tests × log(tests) + tests × crashes of the group).
   public static func result(group: [Set<Fact>], rest: [Set<Fact>]) -> Result {
     let (sample, total) = (group.count, group.count + rest.count)
@@ -90,7 +92,7 @@ public enum Contrast: Sendable {
 
   /// Returns probabilities that are corrected by Holm's method, all as decimal logarithms.
   ///
-  /// Precondition: the probabilities are sorted, with the least first.
+  /// Precondition: the probabilities are sorted in ascending order.
   static func holm(_ sorted: [Double]) -> [Double] {
     var greatest = -Double.infinity
     return sorted.enumerated().map { index, log10P in
@@ -105,7 +107,7 @@ public enum Contrast: Sendable {
     return counts
   }
 
-  /// The order of findings: the probability, then the lift, then the text, so that equal data has one order.
+  /// Sort the findings by probability, then by lift, then by text, so that equal data always yields the same order.
   private struct Order: Comparable {
     var parts: (Double, Double, String, String)
 

@@ -1,20 +1,22 @@
 import Glibc
 
-/// Computes the exact tail of the hypergeometric distribution, which is Fisher's exact test with one side.
+/// Computes the exact tail of the hypergeometric distribution, which is the one-sided test of Fisher.
 ///
 /// The functions never trap. If an argument is out of range, the result is 1.
 public enum Hypergeometric: Sendable {
-  /// Returns the decimal logarithm of the probability that a sample contains at least `found` marked items.
+  /// Returns the decimal logarithm of the probability that a random sample contains at least `found` of the marked
+  /// items.
   ///
-  /// The sample has `sample` of `total` items, of which `marked` are marked. A logarithm, because the probability may be
-  /// smaller than the smallest `Double`.
+  /// The sample consists of `sample` of `total` items, and `marked` of the `total` items are marked. The result is a
+  /// logarithm, because the probability can be smaller than the smallest `Double`.
   /// - Complexity: O(min(sample, marked)).
   public static func upperTailLog10(found: Int, sample: Int, marked: Int, total: Int) -> Double {
     guard total >= 0, (0...total).contains(sample), (0...total).contains(marked) else { return 0 }
     let most = min(sample, marked)
     guard found > max(0, sample + marked - total) else { return 0 }
     guard found <= most else { return -.infinity }
-    // Each term follows from the term before it. The first term may be tiny, so the sum is relative to the first term.
+    // Compute each term from the term before it. The first term can be tiny, so compute the sum relative to the first
+    // term.
     let first =
       chooseLog(marked, found) + chooseLog(total - marked, sample - found) - chooseLog(total, sample)
     var (term, sum) = (1.0, 1.0)
@@ -23,7 +25,7 @@ public enum Hypergeometric: Sendable {
       let left = Double(marked - count) * Double(sample - count)
       term *= left / (Double(count + 1) * Double(total - marked - sample + count + 1))
       sum += term
-      // If the terms grow, the first term is far from the sum, and the division keeps the sum finite.
+      // If the terms grow too much, divide the sum, so that it stays finite.
       if !sum.isFinite { return 0 }
       if term < sum * 1e-17 { break }
       count += 1

@@ -15,7 +15,7 @@ public struct DelayDistribution: Sendable, Hashable, Codable {
   static let firstEdge_s = 1e-6
   static let binCount = 240
 
-  /// The counts of the bins that are not empty, by the number of the bin.
+  /// The counts of the bins that are not empty, by the bin number.
   private var bins: [Int: WeightedCount] = [:]
 
   /// Makes a distribution without hits.
@@ -77,7 +77,7 @@ public struct DelayDistribution: Sendable, Hashable, Codable {
 
   private static func edge(_ position: Double) -> Double { firstEdge_s * pow(10, position / binsPerDecade) }
 
-  /// Returns the estimated share of a bin's accesses whose delay is below `delay_s`.
+  /// Returns the estimated share of the accesses in a bin whose delay is below `delay_s`.
   ///
   /// The estimate assumes that the accesses in a bin are uniform over the logarithm of the delay.
   private static func share(of bin: Int, before delay_s: Double) -> Double {

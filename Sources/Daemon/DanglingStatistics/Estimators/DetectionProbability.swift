@@ -1,8 +1,8 @@
 /// The probability that an object is still in the quarantine's queue when a use-after-free access occurs, with a
 /// confidence interval.
 public struct DetectionProbability: Sendable, Hashable, Codable {
-  /// The estimated number of accesses with a delay up to `Retention.horizon_s`, divided by the estimated number of
-  /// accesses with a delay up to `reach_s`.
+  /// The estimate: the estimated number of accesses with a delay up to `Retention.horizon_s`, divided by the estimated
+  /// number of accesses with a delay up to `reach_s`.
   public var estimate: Double
   /// The interval that contains the true probability with at least the requested confidence.
   public var interval: Interval
@@ -16,7 +16,7 @@ public struct DetectionProbability: Sendable, Hashable, Codable {
   ///
   /// The accesses with a delay below `Retention.horizon_s` and the accesses with a longer delay are two weighted
   /// counts. Each count has an interval. If both intervals contain their true values, the resulting interval contains
-  /// the true probability. The resulting interval may be wider than necessary, but is never too narrow.
+  /// the true probability. The resulting interval can be wider than necessary, but is never too narrow.
   public init?(delays: DelayDistribution, retention: Retention, confidence: Double = 0.95) {
     guard retention.horizon_s.isFinite else {
       guard delays.total.seen > 0 else { return nil }
@@ -54,14 +54,14 @@ public struct DetectionProbability: Sendable, Hashable, Codable {
 }
 
 extension DelayDistribution {
-  /// Estimates the number of accesses with a delay between two values.
+  /// Estimates the number of accesses with a delay between two limits.
   func count(from start_s: Double, to end_s: Double) -> WeightedCount {
     count(within: end_s).without(count(within: start_s))
   }
 }
 
 extension WeightedCount {
-  /// Subtracts `part`, which is a part of this count.
+  /// Returns this count without `part`, which is a part of this count.
   fileprivate func without(_ part: WeightedCount) -> WeightedCount {
     let rest = self + part.scaled(by: -1)
     // A very small difference is a rounding error. The difference must not be treated as an event whose weight is zero.

@@ -7,9 +7,10 @@ import Glibc
 /// distribution. The other objects, which are chosen at random, enter the explorer instead. In the explorer, each new
 /// object replaces an object that is chosen at random.
 ///
-/// Objects stay in the explorer for short and for very long times, and the probability of each time is known. Only
-/// objects in the explorer can have hits whose delay is longer than the horizon (the mean time in the queue). These
-/// hits are weighted with the known probabilities. `CShim/Quarantine/Release/turn.h` implements both pools.
+/// Some objects stay in the explorer for a short time, and some for a very long time; the probability of each time is
+/// known. Only objects in the explorer can have hits whose delay is longer than the horizon (the mean time in the
+/// queue). These hits are weighted with the known probabilities. `CShim/Quarantine/Release/turn.h` implements both
+/// pools.
 public struct Retention: Sendable, Hashable, Codable {
   /// The default share of objects that enter the explorer.
   public static let defaultExplorerShare = 0.05

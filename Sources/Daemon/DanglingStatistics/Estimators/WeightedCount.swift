@@ -10,7 +10,7 @@ public struct WeightedCount: Sendable, Hashable, Codable {
   public private(set) var seen: Double = 0
   /// Σ 1/π, the estimated number of events, whether observed or not; π is the probability that an event is observed.
   public private(set) var estimate: Double = 0
-  /// Σ 1/π², the estimated variance of `estimate` if the numbers of events are Poisson distributed.
+  /// Σ 1/π², the estimated variance of `estimate` if the number of events has a Poisson distribution.
   public private(set) var sumOfSquares: Double = 0
   /// Σ (1 − π)/π², the estimated variance of `estimate` that results from incomplete observation if the true number of
   /// events is fixed.
@@ -41,7 +41,7 @@ public struct WeightedCount: Sendable, Hashable, Codable {
     return sum
   }
 
-  /// Returns a part of the count, for a bin that is only partly in the requested range.
+  /// Returns a part of the count, for a histogram bin that is only partly in the requested range.
   func scaled(by share: Double) -> WeightedCount {
     var part = self
     part.seen *= share
@@ -61,8 +61,8 @@ public struct WeightedCount: Sendable, Hashable, Codable {
   /// `largestWeight` is the maximum weight that the next event could have.
   public func interval(confidence: Double, largestWeight: Double) -> Interval {
     let tail = (1 - confidence.probability) / 2
-    // The ends of the interval are quantiles of a gamma distribution with the mean and variance of the count. For the
-    // upper end, one event with the largest weight is added to the count.
+    // The ends of the interval are quantiles of a gamma distribution with the same mean and variance as the count. For
+    // the upper end, one event with the largest weight is added to the count.
     let lower =
       estimate > 0 ? sumOfSquares / estimate * Gamma.quantile(tail, shape: estimate * estimate / sumOfSquares) : 0
     let weight = max(1, largestWeight.amount)

@@ -4,7 +4,7 @@ import Glibc
 ///
 /// The tails give the probabilities of times in the quarantine, and the quantiles give confidence intervals.
 ///
-/// The functions never trap. If an argument is out of range, the result is the limit value at the end of the range.
+/// The functions never trap. If an argument is out of range, the result is the value at the end of the range.
 enum Gamma {
   /// Returns the logarithm of the gamma function for `x > 0`, by Lanczos' approximation (relative error below 1e-13).
   ///

@@ -1,7 +1,7 @@
 /// The usual rate of a service's use-after-free crashes, with which the detector compares the current rate.
 ///
-/// Before any observation, the baseline assumes half a crash in one day. The crashes of a day wait for a week before
-/// they are added to the baseline. The crashes are added only if no alarm occurs in this week. Otherwise, a higher rate
+/// Before any observation, the baseline assumes half a crash in one day. The counts of a day wait for a week before
+/// they are added to the baseline. The counts are added only if no alarm occurs in this week. Otherwise, a higher rate
 /// could become the usual rate before the detector detects it.
 ///
 /// If the protection catches no access after an alarm, the alarm was false. In this case, the crashes of the waiting
@@ -20,7 +20,7 @@ public struct CrashBaseline: Sendable, Hashable, Codable {
   private struct Stretch: Hashable, Codable, Sendable {
     var days = 0.0
     var events = 0.0
-    /// The sum over the observed periods of load times length in days.
+    /// The sum, over the observed periods, of the load multiplied by the length in days.
     var exposure = 0.0
   }
 

@@ -1,4 +1,5 @@
-/// A change of a service's protection with its reason, or an alarm without a change because the rules forbid a change.
+/// A change of a service's protection with its reason, or an alarm that changes nothing because the rules forbid a
+/// change.
 public struct PolicyEvent: Sendable, Hashable, Codable {
   /// The reason for the change.
   public enum Reason: Sendable, Hashable, Codable {
@@ -6,7 +7,7 @@ public struct PolicyEvent: Sendable, Hashable, Codable {
     case rise(value: Double, threshold_days: Double, expected_perDay: Double, recentCrashes: Int)
     /// A new build has more use-after-free crashes than the older builds that run at the same time.
     case worseBuild(build: String, value: Double, newCrashes: Int, oldCrashes: Int)
-    /// The last `run` hits were all in groups that had earlier hits.
+    /// The last `run` hits were all in groups (call sites) that had earlier hits.
     case enoughSeen(hits: Int, groups: Int, run: Int)
     /// Use-after-free accesses have become rarer than they were at the alarm.
     case accessesDropped(value: Double, hits: Int)
@@ -14,7 +15,7 @@ public struct PolicyEvent: Sendable, Hashable, Codable {
     case timeOver(days: Double)
     /// The operator changed the rules.
     case operatorsRules(pin: Pin)
-    /// A class that an alarm had listed was not reported by crashes or hits for a long time.
+    /// No crash or hit has named, for a long time, a class that an alarm had listed.
     case notSeen(className: String, days: Double)
   }
 

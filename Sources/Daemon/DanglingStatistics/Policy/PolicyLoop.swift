@@ -2,14 +2,14 @@
 ///
 /// The loop is a state machine that does not use a clock, files or processes.
 ///
-/// Listed classes are protected at the levels `base` and `raised`. An alarm raises the level, and lists the classes
-/// that the crashes named. There are two causes of an alarm: use-after-free crashes are more frequent than usual, or a
-/// new build crashes more often than the old builds. The stop rule ends the raised level. The classes stay listed until
-/// no crash or hit has reported them for a long time. The operator's choice (`Pin`) takes precedence over alarms and
-/// the stop rule.
+/// Listed classes are protected at the levels `base` and `raised`. An alarm raises the level, and adds the classes that
+/// the crashes named to the list. There are two causes of an alarm: use-after-free crashes are more frequent than
+/// usual, or a new build crashes more often than the old builds. The stop rule (`StopRule`) ends the raised level. A
+/// class stays in the list until no crash or hit has named it for a long time. The operator's choice (`Pin`) takes
+/// precedence over alarms and the stop rule.
 ///
-/// Each change is returned as an event with its reason. This value contains the whole state of the loop. Therefore, a
-/// loop that is decoded after a restart of crashd continues as if there had been no restart.
+/// The loop returns each change as an event with its reason. This value contains the whole state of the loop.
+/// Therefore, a loop that is decoded after a restart of crashd continues as if there had been no restart.
 ///
 ///     var loop = PolicyLoop(rules: ProtectionRules(allowsAutomaticProtection: true))
 ///     let crash = DanglingCrash(build: "7f3a", incarnation: "boot/4711/99", instance: "host/app.service")
@@ -20,13 +20,13 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
   ///
   /// If more time passes between two inputs, crashd probably did not run for a part of the time.
   static let longestStretch_days = 1.0
-  /// The minimum time for which a process is assumed to have run before it crashed, in days.
+  /// The time for which a process is assumed to have run before a crash, if it ran for less, in days.
   static let shortestLife_days = 1.0 / 1_440
   /// The minimum time between two alarms that only give advice, because the rules forbid a change.
   static let adviceAtMostEvery_s = 7 * 86_400.0
   /// The maximum number of builds that the loop remembers.
   ///
-  /// If more than this number of other builds appear before a build runs again, the build is treated as a new build.
+  /// If a build has not run while more than this number of other builds appeared, it is later treated as a new build.
   static let buildLimit = 64
 
   /// The operator's rules for this service.
@@ -117,8 +117,8 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
     }
   }
 
-  /// Adds a period of time and the crashes at its end: to the stop rule if the level is raised, and otherwise to the
-  /// detector.
+  /// Adds a period of time and the crashes that occurred at its end: to the stop rule if the level is raised, and
+  /// otherwise to the detector.
   private mutating func pass(days: Double, crashes: Double) {
     let load = loads.values.reduce(0, +)
     if effectiveLevel == .raised {
@@ -164,7 +164,7 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
     return []
   }
 
-  /// Raises the level if the rules allow an automatic rise; otherwise, returns an event that is only advice.
+  /// Raises the level if the rules allow an automatic rise; otherwise, returns an event that only gives advice.
   ///
   /// In both cases, the detectors start again without observations.
   private mutating func alarm(_ reason: PolicyEvent.Reason, at time_s: Double) -> [PolicyEvent] {

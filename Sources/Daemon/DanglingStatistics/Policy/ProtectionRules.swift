@@ -22,9 +22,9 @@ public enum Pin: String, Sendable, Hashable, Codable, CaseIterable {
 public struct ProtectionRules: Sendable, Hashable, Codable {
   /// The operator's choice of the level, which takes precedence over all other rules and over the statistics.
   public var pin: Pin
-  /// Whether an alarm may raise the level and list classes automatically.
+  /// Whether an alarm is allowed to raise the level and list classes automatically.
   ///
-  /// Otherwise, an alarm only gives advice.
+  /// If the value is false, an alarm only gives advice.
   public var allowsAutomaticProtection: Bool
   /// The classes that are protected at every level except `off`.
   public var listedClasses: Set<String>

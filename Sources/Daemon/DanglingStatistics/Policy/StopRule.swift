@@ -2,7 +2,7 @@ import Glibc
 
 /// Decides when a raised level is no longer needed.
 public struct StopRule: Sendable, Hashable, Codable {
-  /// The groups of the hits that occurred since the level was raised.
+  /// The groups (call sites) of the hits that occurred since the level was raised.
   public private(set) var coverage = GroupCoverage()
   /// The evidence that accesses have become rarer since the level was raised.
   public private(set) var drop = RateDrop()
@@ -14,8 +14,8 @@ public struct StopRule: Sendable, Hashable, Codable {
   /// Creates the rule at the time when the level is raised.
   ///
   /// When the detector raises an alarm, it tends to overestimate the factor of the rise. Therefore, the rule uses only
-  /// half of the estimated factor. A lower assumed rate is cautious, because detecting a drop from a lower rate needs
-  /// more evidence than a drop from a higher rate.
+  /// half of the estimated factor. Assuming the lower rate is the cautious choice, because detecting a drop from a
+  /// lower rate needs more evidence than a drop from a higher rate.
   public init(at time_s: Double, usualRate_perDay: Double, rise: Double) {
     start_s = time_s
     raisedRate_perDay = usualRate_perDay.amount * max(1, rise.amount / 2)

@@ -1,4 +1,4 @@
-/// The classes that crashes and hits have named, with the time when each class was last named.
+/// The classes that crashes and hits have named, and the time when each class was last named.
 struct Suspects: Sendable, Hashable, Codable {
   /// The maximum number of classes that are remembered.
   ///

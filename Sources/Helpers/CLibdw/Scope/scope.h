@@ -25,7 +25,7 @@ struct cs_scope {
   size_t type_count;
 };
 
-/// The location of a variable: its value is register + offset, or the word of memory at that address.
+/// The location of a variable: its value is register + offset, or the word in memory at the address register + offset.
 struct cs_scope_location {
   int64_t offset;
   uint32_t number;
@@ -49,11 +49,11 @@ bool cs_scope_locate(const struct cs_scope *scope, Dwarf_Die *variable, Dwarf_Di
 /// Returns whether a type is a pointer to anything.
 bool cs_scope_is_pointer(Dwarf_Die *die);
 
-/// Returns the number of the type that the type `die` points to, or CS_SCOPE_TYPES if `die` is not a pointer to a type
+/// Returns the index of the type to which the type `die` points, or CS_SCOPE_TYPES if `die` is not a pointer to a type
 /// with members.
 size_t cs_scope_pointee(struct cs_scope *scope, Dwarf_Die *die, uint32_t steps);
 
-/// Adds every type that has a number, and the types that their members refer to.
+/// Adds to the description every type that has an index, and the types that their members refer to.
 void cs_scope_add_types(struct cs_scope *scope);
 
 // scope_swift.c
@@ -65,8 +65,8 @@ void cs_scope_add_swift_class(struct cs_scope *scope, const char *linkage_name, 
 /// Adds the instance sizes of the Swift class whose descriptor has this symbol, and of its derived classes.
 void cs_scope_add_named_class(struct cs_scope *scope, const struct cs_scope_symbols *symbols, const char *descriptor);
 
-/// The number of bytes of a class's full metadata (symbol suffix "Mf") before its address point. Pointers to the
-/// metadata contain the address point.
+/// The number of bytes in a class's full metadata (symbol suffix "Mf") before its address point. Pointers to the
+/// metadata point to the address point.
 #define CS_SCOPE_METADATA_BYTES 24
 
 /// Returns whether a symbol is the full metadata of a class.
@@ -77,7 +77,7 @@ static inline bool cs_scope_is_metadata(const char *name) {
 
 // scope_code.c
 
-/// Adds the Swift classes whose names occur in symbols of the function at the address. These are the function's own
-/// symbol, the symbols of its callees, and the symbols of addresses that it loads. The function requires the image's
-/// symbols, but no debug information.
+/// Adds the Swift classes whose names occur in symbols that the function at the address uses. These are the function's
+/// own symbol, the symbols of its callees, and the symbols of addresses that it loads. The function requires the
+/// image's symbols, but no debug information.
 void cs_scope_add_named_classes(struct cs_scope *scope);

@@ -1,7 +1,7 @@
-// Finds the Swift classes that a function names: in its own symbol, in the symbols of its callees, or in the symbols of
-// data that it refers to.
+// Finds the Swift classes to which a function refers: in its own symbol, in the symbols of its callees, or in the
+// symbols of data that it refers to.
 //
-// Code that uses an object almost always names the object's class. For example, the code is a method of the class,
+// Code that uses an object almost always refers to the object's class. For example, the code is a method of the class,
 // loads the metadata of the class, or calls a function with the class in its signature. The symbols of the methods, the
 // called functions and the metadata contain the name of the class.
 #include "scope.h"
@@ -19,7 +19,7 @@
 // Names above this length are skipped, because searching each name in every other name would take too long.
 #define CS_CODE_NAME_BYTES 4096
 
-/// The functions, targets and names that a function refers to.
+/// The called functions, the data addresses and the class names to which a function refers.
 struct references {
   uint64_t functions[1 + CS_CODE_DEPTH];
   size_t function_count;
@@ -79,8 +79,8 @@ static bool is_specialized(const char *name, const char *closure) {
   return false;
 }
 
-/// Adds the functions that enclose a closure, and their specializations. The name of an enclosing function is a prefix
-/// of the closure's name.
+/// Adds the functions that enclose a closure, and the specializations of these functions. The name of an enclosing
+/// function is a prefix of the closure's name.
 static void add_around(struct references *references, const struct cs_scope_symbols *symbols, const char *closure) {
   for (size_t i = 1; i < symbols->count; i++) {
     GElf_Sym symbol;
@@ -92,13 +92,13 @@ static void add_around(struct references *references, const struct cs_scope_symb
   }
 }
 
-/// Adds the symbols whose addresses are targets of the code, and the symbols of the functions themselves.
+/// Adds the symbols whose addresses the code refers to (targets), and the symbols of the functions themselves.
 static void add_names(struct references *references, const struct cs_scope_symbols *symbols) {
   for (size_t i = 1; i < symbols->count && references->name_count < CS_CODE_NAMES; i++) {
     GElf_Sym symbol;
     const char *name = swift_symbol(symbols, i, &symbol);
     if (!name) continue;
-    // The target of code that refers to metadata is the address point, not the start of the symbol.
+    // If code refers to a class's metadata, the target is the address point, not the start of the symbol.
     const uint64_t address = symbol.st_value + (cs_scope_is_metadata(name) ? CS_SCOPE_METADATA_BYTES : 0);
     bool is_named = bsearch(&address, references->targets, references->target_count, sizeof(uint64_t), compare);
     for (size_t function = 0; function < references->function_count; function++)
@@ -107,8 +107,8 @@ static void add_names(struct references *references, const struct cs_scope_symbo
   }
 }
 
-/// Finds the part of mangled names that identifies the class: `4CartC` of `$s4shop4CartCMn`. For a private class, or a
-/// name with word substitutions, the part is everything between `$s` and `Mn`.
+/// Finds the part of a class's mangled name that identifies the class: `4CartC` of `$s4shop4CartCMn`. For a private
+/// class, or a name with word substitutions, the part is everything between `$s` and `Mn`.
 static size_t identifier(const char *name, size_t length, const char **ret_start) {
   // In a mangled name, a class consists of a number, an identifier of this length, and the letter C.
   for (size_t start = length - 2; start > 1; start--) {
@@ -128,8 +128,8 @@ static size_t identifier(const char *name, size_t length, const char **ret_start
   return length - 2;
 }
 
-/// Returns whether a name contains this part, but not directly after a digit. For example, `14CartCounterC` does not
-/// contain `4CartC` in this sense.
+/// Returns whether a name contains the identifying part of a class, but not directly after a digit. For example,
+/// `14CartCounterC` does not contain `4CartC` in this sense.
 static bool has_part(const char *name, const char *part, size_t length) {
   const char *end = name + strlen(name);
   for (const char *at = name; (at = memmem(at, (size_t)(end - at), part, length)); at++) {
@@ -160,8 +160,8 @@ static bool is_between(char letter, char first, char last) {
   return letter >= first && letter <= last;
 }
 
-/// Returns whether the name has a substitution before `end`, such as `AA` or `AnC`, and not an enclosing type, such as
-/// `7AccountC`.
+/// Returns whether the text directly before `end` in the name is a substitution, such as `AA` or `AnC`, and not an
+/// enclosing type, such as `7AccountC`.
 static bool is_substitution(const char *name, const char *end) {
   if (end - name < 2 || !is_between(end[-1], 'A', 'Z')) return false;
   const char *at = end - 2;
@@ -171,7 +171,7 @@ static bool is_substitution(const char *name, const char *end) {
 }
 
 /// Returns whether a name contains the class `part` in its `context`. The class follows the context directly, or it
-/// follows a substitution (`AA4CartC`) and the context is elsewhere in the name.
+/// follows a substitution (`AA4CartC`) and the context is somewhere else in the name.
 static bool has_class(const char *name, const char *context, const char *part, size_t length) {
   const size_t around = (size_t)(part - context);
   const char *end = name + strlen(name);
@@ -199,7 +199,7 @@ static void add_classes(struct cs_scope *scope, const struct cs_scope_symbols *s
     const char *name = swift_symbol(symbols, i, &symbol);
     const size_t length = name ? strlen(name) : 0;
     if (length < 6 || strcmp(name + length - 3, "CMn") != 0) continue;
-    // Skip classes of the standard library, because any code may name them.
+    // Skip classes of the standard library, because any code can refer to them.
     if (name[2] == 's') continue;
     const char *start;
     const size_t part = identifier(name, length - 2, &start);

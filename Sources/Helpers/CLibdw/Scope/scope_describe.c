@@ -22,8 +22,8 @@ static void add_variable(struct cs_scope *scope, Dwarf_Die *die, Dwarf_Die *func
     cs_scope_add(scope, "V %c %u %" PRId64 " - %s\n", kind, location.number, location.offset, name);
 }
 
-/// Visits the DIEs below `parent`. `function` is the innermost enclosing function that is not inlined. `is_around` is
-/// true if `parent` contains the address.
+/// Visits the debugging information entries (DIEs) below `parent`. The parameter `function` is the innermost enclosing
+/// function that is not inlined. The parameter `is_around` is true if `parent` contains the address.
 static void walk(struct cs_scope *scope, Dwarf_Die *parent, Dwarf_Die *function, bool is_around, int depth) {
   Dwarf_Die die;
   int status = dwarf_child(parent, &die);
@@ -36,11 +36,11 @@ static void walk(struct cs_scope *scope, Dwarf_Die *parent, Dwarf_Die *function,
       const bool is_code = is_function || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block;
       const bool has_place = is_code && dwarf_haspc(&die, scope->pc) > 0;
       // Skip a block that does not contain the address, because its nested blocks do not contain the address either.
-      // Visit every function, because it may contain other functions.
+      // Visit every function, because it can contain other functions.
       if (!is_code || is_function || has_place)
         walk(scope, &die, is_function ? has_place ? &die : NULL : function, has_place, depth + 1);
     }
-    // In a damaged file DW_AT_sibling may refer to an earlier DIE, which would make the loop endless.
+    // In a damaged file, DW_AT_sibling can refer to an earlier DIE, and the loop would then be endless.
     const Dwarf_Off offset = dwarf_dieoffset(&die);
     status = dwarf_siblingof(&die, &die);
     if (status == 0 && dwarf_dieoffset(&die) <= offset) return;
@@ -51,7 +51,7 @@ static bool find_unit(const struct cs_scope *scope, Dwarf_Die *ret_unit) {
   Dwarf_CU *next = NULL;
   Dwarf_Half version;
   uint8_t type;
-  // Visit all units. A search by address would need .debug_aranges, which swiftc does not emit.
+  // Visit all units. Visit all DIEs, because a search by address would need .debug_aranges, which swiftc does not emit.
   while (dwarf_get_units(scope->image->dwarf, next, &next, &version, &type, ret_unit, NULL) == 0) {
     if ((type == DW_UT_compile || type == DW_UT_partial) && dwarf_haspc(ret_unit, scope->pc) > 0) return true;
   }

@@ -1,4 +1,4 @@
-// Finds the targets of code, by the architecture of the image that contains it.
+// Finds the targets (addresses to which code refers), by the architecture of the image that contains the code.
 #pragma once
 
 #include "scope_targets_aarch64.h"

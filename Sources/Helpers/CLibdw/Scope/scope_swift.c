@@ -1,11 +1,11 @@
 // Reads the stored properties of Swift classes from their reflection metadata.
 //
-// swiftc's DWARF describes a class without its members. The image, however, contains reflection metadata. The
-// descriptor of a class (symbol suffix "Mn") refers to the names of its stored properties. The metadata of the class
-// (symbol suffix "N") contains the offset of each property. The offsets in the file are valid, unless the layout
-// depends on classes of other libraries. The symbols of descriptor and metadata begin with the name of the class, also
-// for private classes. The layouts of descriptor and metadata are stable, as specified in Swift's ABI.md,
-// TypeMetadata.rst and include/swift/ABI/Metadata.h.
+// swiftc's DWARF describes a class without its members. However, the image contains reflection metadata. The descriptor
+// of a class (symbol suffix "Mn") refers to the names of its stored properties. The metadata of the class (symbol
+// suffix "N") contains the offset of each property. The offsets in the file are valid, unless the layout depends on
+// classes of other libraries. The symbols of descriptor and metadata begin with the name of the class, also for private
+// classes. The layouts of descriptor and metadata are stable, as specified in Swift's ABI.md, TypeMetadata.rst and
+// include/swift/ABI/Metadata.h.
 #include "scope.h"
 #include "scope_machine.h"
 #include "scope_symbols.h"
@@ -51,7 +51,7 @@ _Static_assert(sizeof(struct class_descriptor) == 44, "the beginning of a Target
 _Static_assert(sizeof(struct field_list) == 16, "a FieldDescriptor");
 _Static_assert(sizeof(struct field_record) == 12, "a FieldRecord");
 
-/// Bits of the flags of a descriptor.
+/// Bits in the flags of a descriptor.
 enum { KIND_MASK = 0x1f, KIND_CLASS = 16, IS_GENERIC = 0x80, HAS_RESILIENT_SUPERCLASS = 1 << 29 };
 
 /// The kind of a type_reference that refers directly to a descriptor.
@@ -61,8 +61,8 @@ enum { DIRECT = 1 };
 /// the instance address point.
 enum { SIZE_AT = 24, WORD = 8 };
 
-/// The size of an object's header. If the instance size in the file is smaller than the header, only the runtime
-/// computes the real size.
+/// The size of an object's header. If the instance size in the file is smaller than the header, the file does not
+/// contain the real size, which only the runtime computes.
 enum { OBJECT_BYTES = 16 };
 
 static void add_fields(struct cs_scope *scope, uint64_t descriptor_at, uint64_t metadata_at) {
@@ -95,7 +95,7 @@ static void add_fields(struct cs_scope *scope, uint64_t descriptor_at, uint64_t 
   }
 }
 
-/// Finds the descriptor and the metadata of a class by the common prefix of its symbols. 0 means unknown.
+/// Finds the descriptor and the metadata of a class by the common prefix of their symbols. 0 means unknown.
 static void find_class(const struct cs_scope_symbols *symbols, const char *name, size_t length,
                        uint64_t *ret_descriptor_at, uint64_t *ret_metadata_at) {
   *ret_descriptor_at = *ret_metadata_at = 0;
@@ -130,7 +130,7 @@ static void add_derived(struct cs_scope *scope, const struct cs_scope_symbols *s
                         char letter) {
   uint64_t found[1 + CS_SWIFT_DERIVED] = {descriptor_at};
   size_t count = 1, looked_at = 0;
-  // Each round adds the subclasses of the classes that the previous round added.
+  // Each iteration adds the subclasses of the classes that the previous iteration added.
   for (size_t known = 0; known < count && count <= CS_SWIFT_DERIVED;) {
     const size_t begin = known, end = known = count;
     for (size_t i = 1; i < symbols->count && count <= CS_SWIFT_DERIVED && looked_at < CS_SWIFT_CLASSES; i++) {

@@ -20,7 +20,7 @@ static inline int64_t cs_aarch64_signed(uint32_t word, unsigned low, unsigned co
 /// Returns the address that the `adrp` at `at` and a later instruction compute, or 0 if no such instruction follows.
 /// The later instruction adds an offset within the page to the register of the `adrp`.
 static inline uint64_t cs_aarch64_address(const uint8_t *code, size_t count, size_t at, uint64_t page) {
-  enum { REACH = 8 }; // the compiler may place other instructions between the two instructions
+  enum { REACH = 8 }; // the compiler can place other instructions between the two instructions
   const uint32_t target = cs_aarch64_word(code, at) & 31;
   for (size_t i = at + 1; i < count && i <= at + REACH; i++) {
     const uint32_t word = cs_aarch64_word(code, i);
@@ -64,7 +64,7 @@ static inline uint32_t cs_code_deallocated_aarch64(const uint8_t *code, size_t b
   for (size_t i = 0; i + 2 <= count; i++) {
     const uint32_t size = cs_aarch64_word(code, i);
     const uint32_t mask = cs_aarch64_word(code, i + 1);
-    // The instruction `movz` with 16 bits and no shift.
+    // The instruction is `movz` with a 16-bit immediate and no shift.
     if ((size & 0xffe0001f) != 0x52800001 || (mask & 0xffe0001f) != 0x52800002) continue;
     const uint32_t alignment = mask >> 5 & 0xffff;
     if (alignment == 7 || alignment == 15) found = size >> 5 & 0xffff;

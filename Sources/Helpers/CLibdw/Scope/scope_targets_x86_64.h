@@ -13,7 +13,7 @@ static inline size_t cs_code_targets(const uint8_t *code, size_t count, uint64_t
   size_t found = 0;
   for (size_t i = 0; i + 5 <= count && found < limit; i++) {
     const int is_branch = code[i] == 0xe8 || code[i] == 0xe9;
-    // `lea` or `mov` with a REX.W prefix, and a ModRM byte for rip plus a displacement.
+    // The pattern is `lea` or `mov` with a REX.W prefix and a ModRM byte for rip plus a displacement.
     const int is_address = i + 7 <= count && (code[i] & 0xf8) == 0x48 && (code[i + 1] == 0x8d || code[i + 1] == 0x8b) &&
                            (code[i + 2] & 0xc7) == 0x05;
     if (!is_branch && !is_address) continue;

@@ -1,11 +1,11 @@
-// Finds the targets of variables: types with members, from the DWARF of C and C++.
+// Finds the target types of variables that hold pointers: types with members, from the DWARF of C and C++.
 #include "scope.h"
 #include <dwarf.h>
 #include <inttypes.h>
 #include <string.h>
 
-// The number of pointers that are followed from the target of a variable. One pointer is the limit, because a chain of
-// pointers is too weak evidence.
+// The maximum number of pointers that are followed from the target of a variable. The maximum is one pointer, because a
+// chain of pointers is too weak evidence.
 #define CS_SCOPE_STEPS 1
 #define CS_SCOPE_PEELS 16
 
@@ -131,7 +131,7 @@ static void add_type(struct cs_scope *scope, size_t number) {
   while (status == 0) {
     const int tag = dwarf_tag(&child);
     if (tag == DW_TAG_member || tag == DW_TAG_inheritance) add_member(scope, &child, scope->types[number].steps);
-    // In a damaged file DW_AT_sibling may refer to an earlier DIE, which would make the loop endless.
+    // In a damaged file, DW_AT_sibling can refer to an earlier DIE, and the loop would then be endless.
     const Dwarf_Off offset = dwarf_dieoffset(&child);
     status = dwarf_siblingof(&child, &child);
     if (status == 0 && dwarf_dieoffset(&child) <= offset) return;
@@ -139,7 +139,7 @@ static void add_type(struct cs_scope *scope, size_t number) {
 }
 
 void cs_scope_add_types(struct cs_scope *scope) {
-  // The loop body appends types to the list, up to the list's limit.
+  // The body of this loop appends types to the list, up to the list's limit.
   for (size_t i = 0; i < scope->type_count; i++)
     add_type(scope, i);
 }

@@ -6,10 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// The value of an index that does not refer to an item, in all tables.
+/// In all tables, the value of an index that refers to no item.
 #define CS_SYMBOLS_NONE UINT32_MAX
 
-/// The code from `start` to the `start` of the next range belongs to `location`, or to no location.
+/// The code from `start` to the `start` of the next range belongs to the location with the index `location`, or to no
+/// location.
 struct cs_symbols_range {
   uint32_t start; // offset from the image's base
   uint32_t location;
@@ -21,8 +22,8 @@ struct cs_symbols_location {
   uint32_t line_column; // the line, shifted left by CS_SYMBOLS_COLUMN_BITS, and the column
 };
 
-/// The common part of many locations, to make the table of locations small. `parent` is the location into which this
-/// function was inlined. A parent always precedes its children.
+/// The common part of many locations, which is stored separately to keep the table of locations small. The member
+/// `parent` is the location into which this function was inlined. A parent always precedes its children.
 struct cs_symbols_context {
   uint32_t function;
   uint32_t file; // offset of a string, or 0 if unknown
@@ -60,7 +61,7 @@ struct cs_symbols {
   size_t strings_bytes;
   const char *debug_link; // name of the file with the debug information, or NULL
   bool has_debug_info;
-  bool debug_info_damaged; // some debug information is unreadable: the tables may be incomplete
+  bool debug_info_damaged; // some debug information is unreadable: the tables are possibly incomplete
 };
 
 /// The reason why an image was refused, as one line for people.
@@ -70,8 +71,8 @@ struct cs_image_problem {
 
 struct cs_image;
 
-/// Opens the ELF file behind `fd`, which must stay open as long as the image. Returns NULL and a problem if the file is
-/// not a complete 64-bit little-endian executable or shared library.
+/// Opens the ELF file behind `fd`; the descriptor must stay open as long as the image is open. Returns NULL and a
+/// problem if the file is not a complete 64-bit little-endian executable or shared library.
 struct cs_image *cs_image_open(int fd, struct cs_image_problem *ret_problem);
 
 void cs_image_close(struct cs_image *image);
@@ -79,13 +80,13 @@ void cs_image_close(struct cs_image *image);
 /// Returns the bytes of the build id, or NULL if the image has none.
 const uint8_t *cs_image_read_build_id(const struct cs_image *image, size_t *ret_count);
 
-/// Link addresses, which must be sorted.
+/// The link addresses for which a partial cache is built; they must be sorted.
 struct cs_addresses {
   const uint64_t *items;
   size_t count;
 };
 
-/// Decodes the whole image, or only the units and symbols of the given addresses (NULL: the whole image). Returns false
-/// and a problem if memory is exhausted, or if a limit of the format is exceeded.
+/// Decodes the whole image, or, if addresses are given, only the units and symbols that contain these addresses.
+/// Returns false and a problem if memory is exhausted, or if a limit of the cache format is exceeded.
 bool cs_image_read_symbols(struct cs_image *image, const struct cs_addresses *addresses, struct cs_symbols *ret_symbols,
                            struct cs_image_problem *ret_problem);

@@ -1,13 +1,13 @@
 // Unwinds a thread of an ended process, from its registers, a copy of its stack, and the unwind tables of its images.
 // libunwind unwinds a thread of this machine's architecture, and libdw unwinds a thread of another architecture. This
-// header does not include the headers of the two libraries. All data in a snapshot may be forged. For this reason, only
+// header does not include the headers of the two libraries. All data in a snapshot can be forged. For this reason, only
 // bytes in the snapshot are read, and the numbers of frames and of reads are limited.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/// The maximum number of registers. The registers are in the order of their DWARF numbers, and the last one of the
+/// The maximum number of registers. The registers are in the order of their DWARF numbers, and the last register of the
 /// architecture is the program counter: number 16 on x86-64, and 32 on AArch64.
 #define CS_SNAPSHOT_REGISTER_LIMIT 33
 
@@ -17,14 +17,15 @@ enum cs_snapshot_architecture {
   CS_SNAPSHOT_AARCH64 = 2,
 };
 
-/// Bytes of the process: `count` bytes that were at `address`.
+/// Bytes of the process: A memory range: `count` bytes that were at `address` in the process.
 struct cs_snapshot_piece {
   uint64_t address;
   const uint8_t *bytes;
   uint64_t count;
 };
 
-/// A loaded image with its `.eh_frame_hdr` and `.eh_frame`. Both sections are empty if the image has no unwind tables.
+/// A loaded image with its sections `.eh_frame_hdr` and `.eh_frame`. Both sections are empty if the image has no unwind
+/// tables.
 struct cs_snapshot_image {
   uint64_t start;
   uint64_t end;

@@ -5,8 +5,8 @@ import Glibc
 
 /// The mapped file of the request, which stays mapped until the process ends.
 ///
-/// Only crashd can write the file, and crashd has finished writing before this process starts. If the file were
-/// truncated, reading it would end this process by SIGBUS. Safe: only ranges within the mapping are read.
+/// Only crashd can write the file, and crashd has finished writing before this process starts. If crashd truncated the
+/// file now, reading it would end this process with SIGBUS. Safe: only ranges within the mapping are read.
 @safe
 struct RequestMemory {
   let size: UInt64
@@ -31,7 +31,7 @@ struct RequestMemory {
     unsafe start = first
   }
 
-  /// The bytes that may belong to the header of the request.
+  /// The bytes that can belong to the header of the request.
   var header: [UInt8] {
     let count = min(Int(size), UnwindRequest.headerLimitBytes)
     return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
@@ -68,7 +68,7 @@ struct ImageList {
 
   /// Creates an image.
   ///
-  /// If the unwind file of the image is missing or damaged, its tables are empty.
+  /// If the unwind file of the image is missing or damaged, the image's tables are empty.
   private static func image(_ image: UnwindRequest.Image, _ input: RequestMemory) -> cs_snapshot_image {
     var result = unsafe cs_snapshot_image()
     unsafe result.start = image.start

@@ -8,9 +8,9 @@ import Glibc
 ///
 /// If the job fails, it writes one line to stderr.
 enum UnwindJob: Sendable {
-  /// The limit of the CPU time, which a forged request may reach.
+  /// The limit of the CPU time, which a forged request can reach.
   ///
-  /// An honest request takes milliseconds.
+  /// A genuine request takes milliseconds.
   private static let processorTime_s: UInt = 2
 
   /// Sets a limit of the resource that is lower than the limit of the sandbox.

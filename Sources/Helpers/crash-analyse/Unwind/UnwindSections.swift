@@ -6,10 +6,10 @@ import Glibc
 ///
 /// A program header contains the location of `.eh_frame_hdr`, and this section contains the location of `.eh_frame`.
 ///
-/// The section table is not used, so that files without a section table, or with a damaged one, work. Every offset is
-/// checked against the file size before it is used.
+/// The section table is not used, so the code also works for files whose section table is missing or damaged. Every
+/// offset is checked against the file size before it is used.
 struct UnwindSections {
-  /// The reason why there are no tables.
+  /// The reason why the tables of a file cannot be read.
   struct Failure: Error {
     var problem: String
     init(_ problem: String) { self.problem = problem }
@@ -143,7 +143,7 @@ private struct FileBytes {
     var bytes = [UInt8](repeating: 0, count: Int(min(size, end - offset)))
     var done = 0
     while done < bytes.count {
-      // Invariant: pread writes at most as many bytes as the array has after `done`.
+      // Invariant: pread writes at most as many bytes as remain in the array after index `done`.
       let count = unsafe bytes.withUnsafeMutableBytes {
         unsafe pread(descriptor, $0.baseAddress.map { unsafe $0 + done }, $0.count - done, off_t(offset) + off_t(done))
       }

@@ -9,8 +9,8 @@ import Glibc
 enum UnwindTablesJob: Sendable {
   /// Confines the process, then extracts the tables.
   ///
-  /// `buildID` is the required build id, in lower-case hexadecimal digits. An empty `buildID` accepts any image.
-  /// `isUrgent` means that a crash report waits for the tables.
+  /// The parameter `buildID` is the required build id, in lower-case hexadecimal digits. An empty `buildID` accepts any
+  /// image. The parameter `isUrgent` means that a crash report waits for the tables.
   static func run(buildID: String, isUrgent: Bool = false) -> BuildCacheJob.Status {
     // Lower the priority if no crash report waits, because the server that has just started needs the processor.
     if !isUrgent { _ = nice(10) }

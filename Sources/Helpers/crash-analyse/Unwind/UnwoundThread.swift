@@ -4,7 +4,7 @@ import CrashSymbols
 extension UnwindRequest.Thread {
   /// Returns the stack of this thread, unwound by libunwind, or by libdw for an architecture other than this machine's.
   ///
-  /// `input` contains the copy of the thread's stack.
+  /// The parameter `input` contains the copy of the thread's stack.
   func unwound(
     _ images: ImageList, _ input: RequestMemory, _ architecture: UnwindRequest.Architecture
   ) -> UnwindAnswer.Stack {

@@ -24,8 +24,8 @@ package struct FrameBoundary: Sendable {
     (self.limit, self.separator) = (limit, separator)
   }
 
-  /// Returns the length of the first frame in the unconsumed bytes. Returns nil if the end of this frame has not
-  /// arrived yet.
+  /// Returns the length of the first frame in the unconsumed bytes. Returns nil if the separator at the end of this
+  /// frame has not arrived yet.
   ///
   /// The caller must consume the frame together with its separator.
   // The function is inlinable, so that the compiler specializes the search for the type of the caller's buffer.

@@ -51,7 +51,7 @@ package struct JSONFragment: Encodable, Sendable, Equatable {
   package func report() throws -> CrashReport { try JSONDecoder().decode(CrashReport.self, from: bytes) }
 
   /// Parses the fragment as a JSON value.
-  /// - Throws: `JSONProblem`. A fragment that `init(_:id:)` has checked does not cause this error.
+  /// - Throws: `JSONProblem`. If `init(_:id:)` has checked the fragment, this error cannot occur.
   package func value() throws -> JSONValue {
     try JSONParser<JSONValue>.parse(Array(bytes), depth: JSONDepth.answers)
   }
@@ -99,7 +99,7 @@ final class FragmentList: Sendable {
   /// Encodes a value as JSON, and replaces the placeholders with their fragments.
   ///
   /// A floating-point number that is not finite becomes a string, such as "Infinity", because JSON cannot represent it.
-  /// An estimate from the untrusted counters of a ring may be infinite.
+  /// An estimate from the untrusted counters of a ring can be infinite.
   static func json(_ value: some Encodable, _ formatting: JSONEncoder.OutputFormatting) throws -> Data {
     let list = FragmentList()
     let encoder = JSONEncoder()
@@ -119,7 +119,7 @@ final class FragmentList: Sendable {
 
   /// The search uses libc's memchr, because the Glibc module does not export memmem.
   ///
-  /// The search must be fast, because a reply may contain a raw record of 10 MB before the placeholder.
+  /// The search must be fast, because a reply can contain a raw record of 10 MB before the placeholder.
   private static func position(of mark: [UInt8], in json: Data) -> Range<Data.Index>? {
     unsafe json.withUnsafeBytes { json in
       unsafe mark.withUnsafeBytes { mark in

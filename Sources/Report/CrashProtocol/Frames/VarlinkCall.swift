@@ -29,7 +29,7 @@ package struct VarlinkCall: Sendable, Equatable {
     guard let members = JSONValue.members(of: frame, depth: Self.depth),
       case .string(let method)? = members["method"],
       // Valid method names consist of ASCII characters. Method names with other characters are refused, because
-      // comparing non-ASCII strings may cost more than parsing the call.
+      // comparing non-ASCII strings can cost more than parsing the call.
       method.utf8.count <= Self.methodBytes, method.utf8.allSatisfy({ $0 < 0x80 })
     else { return nil }
     self.init(method: method)

@@ -21,7 +21,7 @@ public enum JSONValue: Sendable, Equatable {
 
   /// The value of a key.
   ///
-  /// Nil if the key is missing, or if this value is not an object.
+  /// The value is nil if the key is missing, or if this value is not an object.
   public subscript(key: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     return members[key]

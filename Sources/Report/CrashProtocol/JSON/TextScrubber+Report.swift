@@ -8,7 +8,7 @@ extension TextScrubber {
     let annotations = members.removeValue(forKey: "annotations")
     var scrubbed = scrub(members)
     // crashd copies the values of these fields from annotations, so the strict rules for annotations apply to these
-    // fields too.
+    // fields as well.
     for key in CrashReport.WellKnown.allCases.map(\.rawValue) {
       if let value = members[key], value != .null { scrubbed[key] = scrub(annotation: value, of: key) }
     }
@@ -20,7 +20,7 @@ extension TextScrubber {
 
   /// Scrubs the values of annotations.
   ///
-  /// The program chooses the keys of annotations, so any value may be user data. Therefore no key exempts its value
+  /// The program chooses the keys of annotations, so any value can be user data. Therefore no key exempts its value
   /// from scrubbing.
   private func scrub(annotations: [String: JSONValue]) -> [String: JSONValue] {
     Dictionary(
@@ -88,7 +88,7 @@ extension TextScrubber {
 
   /// Scrubs an annotation, a message, a name or a sentence.
   ///
-  /// Inside these values, a hexadecimal address is scrubbed like any other string.
+  /// Inside such a text, a hexadecimal address is scrubbed like any other string.
   private func scrub(word value: JSONValue) -> JSONValue {
     if case .string(let text) = value { return .string(scrub(text)) }
     return scrub(each: value)

@@ -1,8 +1,8 @@
-/// Selects the reports that `CrashClient.list` returns, one page at a time.
+/// Selects and orders the reports that `CrashClient.list` returns, one page at a time.
 public struct ListQuery: Codable, Sendable, Equatable {
   /// The maximum number of reports on the page.
   ///
-  /// crashd may return fewer reports.
+  /// crashd can return fewer reports.
   public var limit: Int?
   /// The filter for the reports.
   public var filter: ReportFilter
@@ -12,7 +12,8 @@ public struct ListQuery: Codable, Sendable, Equatable {
   public var before: String?
   /// The list contains only reports that are newer than this cursor.
   ///
-  /// For the next page of a list with the oldest report first, pass the cursor of the last report.
+  /// For the next page of a list that begins with the oldest report, pass the cursor of the last report on the previous
+  /// page.
   public var after: String?
   /// Whether the oldest report comes first.
   public var oldestFirst: Bool?

@@ -3,7 +3,7 @@
 /// The name of the conforming type is the Varlink name of the method. The caller's uid determines which reports the
 /// method can read and change.
 package protocol Method: Sendable {
-  /// The parameters, which the client encodes and crashd decodes. crashd refuses other keys.
+  /// The parameters, which the client encodes and crashd decodes. crashd refuses calls with other keys.
   associatedtype Parameters: Codable & Sendable = NoParameters
   /// The type that the client decodes from the reply.
   associatedtype Reply: Decodable & Sendable
@@ -61,7 +61,7 @@ package struct OptionalName: Codable, Sendable {
 
 /// The first digits of a report's id.
 ///
-/// Nil selects the newest report.
+/// If the value is nil, the newest report is selected.
 package struct OptionalID: Codable, Sendable {
   package var id: String?
 
@@ -78,7 +78,7 @@ package struct SubscriberName: Codable, Sendable {
   package init(subscriber: String, uid: Int?) { (self.subscriber, self.uid) = (subscriber, uid) }
 }
 
-/// An encodable value of any type, for senders that handle parameters of several types.
+/// An encodable value of any type, for code that sends calls with parameters of several types.
 package struct Erased: Encodable, Sendable {
   private let value: any Encodable & Sendable
 

@@ -1,4 +1,4 @@
-// The method for the health of builds.
+// Defines the method that returns the health of builds.
 extension Methods {
   static let ofHealth: [any Method.Type] = [Health.self]
 

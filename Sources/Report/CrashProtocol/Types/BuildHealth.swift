@@ -1,14 +1,14 @@
-/// The health of one build of a program: how long it ran, what it served, and how often it crashed.
+/// The health of one build of a program: how long it ran, how many requests it served, and how often it crashed.
 public struct BuildHealth: Codable, Sendable, Equatable {
   /// The numbers of requests.
   public struct Requests: Codable, Sendable, Equatable {
     /// The requests that began.
     public var begun: Int
-    /// The requests that ended without an error.
+    /// The number of requests that ended without an error.
     public var finished: Int
-    /// The requests that ended by an error or by a contained trap.
+    /// The number of requests that ended by an error or by a contained trap.
     public var failed: Int
-    /// The requests that were in flight when a crash ended their process.
+    /// The number of requests that were in flight when a crash ended their process.
     public var lost: Int
 
     /// Creates a value from its parts.
@@ -16,7 +16,7 @@ public struct BuildHealth: Codable, Sendable, Equatable {
       (self.begun, self.finished, self.failed, self.lost) = (begun, finished, failed, lost)
     }
 
-    /// The share of requests that no crash ended; nil if no request began.
+    /// The share of requests that were not in flight when a process crashed; nil if no request began.
     public var crashFree: Double? { begun > 0 ? 1 - Double(min(lost, begun)) / Double(begun) : nil }
   }
 
@@ -26,9 +26,9 @@ public struct BuildHealth: Codable, Sendable, Equatable {
   public var program: String
   /// The build id of the executable, or `unknown`.
   public var build: String
-  /// The program's annotation `release`; nil if it has none.
+  /// The program's annotation `release`; nil if the program has none.
   public var release: String?
-  /// The program's annotation `environment`; nil if it has none.
+  /// The program's annotation `environment`; nil if the program has none.
   public var environment: String?
   /// The time at which the first process of the build attached, as RFC 3339 in UTC.
   public var firstSeen: String
@@ -36,11 +36,11 @@ public struct BuildHealth: Codable, Sendable, Equatable {
   public var lastSeen: String
   /// The number of processes that are attached now.
   public var running: Int
-  /// The running time of all processes together.
+  /// The total running time of all processes of the build, in seconds.
   public var processSeconds: Double
-  /// The requests; nil if the program does not count any.
+  /// The numbers of requests; nil if the program counts no requests.
   public var requests: Requests?
-  /// The processes that a crash ended.
+  /// The number of processes that a crash ended.
   public var crashes: Int
   /// The crashes for each 1,000 process-hours; nil if no process ran.
   public var crashesPerThousandHours: Double?
@@ -48,11 +48,11 @@ public struct BuildHealth: Codable, Sendable, Equatable {
   public var rateLower: Double?
   /// The upper end of this interval.
   public var rateUpper: Double?
-  /// The median time from a crash to the next attach of the program; nil if it never came back.
+  /// The median time from a crash to the next attach of the program; nil if there was no such attach.
   public var timeToBack_ms: Double?
-  /// The number of crashes after which the program came back.
+  /// The number of crashes after which a process of the program attached again.
   public var returns: Int
-  /// The comparison with the program's build that was first seen before this one; nil for the first build.
+  /// The comparison with the program's build that was first seen directly before this build; nil for the first build.
   public var comparison: BuildVerdict?
 
   /// Creates the health of a build without counts.
@@ -72,19 +72,21 @@ public struct BuildVerdict: Codable, Sendable, Equatable {
   public var build: String
   /// The build id of the old build.
   public var against: String
-  /// Whether the new build is shown to crash more often.
+  /// Whether the evidence shows that the new build crashes more often.
   public var isWorse: Bool
-  /// How many times better a higher rate of the new build explains the crashes than equal rates do (the e-value).
+  /// How many times better a higher rate of the new build explains the crashes than equal rates of both builds do (the
+  /// e-value).
   public var evidence: Double
-  /// The evidence from which on the new build is worse.
+  /// The minimum evidence at which the new build is treated as worse.
   public var threshold: Double
   /// The unit of the exposure: `requests` or `processHours`.
   public var measure: String
-  /// The compared crashes of the new build.
+  /// The number of compared crashes of the new build.
   public var newCrashes: Int
-  /// The compared crashes of the old build.
+  /// The number of compared crashes of the old build.
   public var oldCrashes: Int
-  /// The crashes that the new build would have had at the old build's rate; nil if the builds cannot be compared.
+  /// The number of crashes that the new build would have had at the old build's rate; nil if the builds cannot be
+  /// compared.
   public var expectedCrashes: Double?
 
   /// Creates a value from its parts.
@@ -100,9 +102,9 @@ public struct BuildVerdict: Codable, Sendable, Equatable {
 
 /// The reply of the method `Health`.
 public struct HealthReport: Codable, Sendable, Equatable {
-  /// The builds in the order of first seen.
+  /// The builds in the order in which they were first seen.
   public var builds: [BuildHealth]
-  /// The comparison that the call asked for; nil if it asked for none.
+  /// The comparison that the call requested; nil if the call requested none.
   public var comparison: BuildVerdict?
 
   /// Creates a value from its parts.

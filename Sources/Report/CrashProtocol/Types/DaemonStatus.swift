@@ -20,27 +20,27 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
   public var refusals: [String: Int]
   /// The number of threads with an unwind cross-check, by outcome.
   ///
-  /// Nil in replies of a crashd version without this property.
+  /// The value is nil in replies of a crashd version without this property.
   public var unwindings: [String: Int]?
   /// The number of builds whose debug information was requested from servers, by outcome.
   ///
-  /// Nil in replies of a crashd version without this property.
+  /// The value is nil in replies of a crashd version without this property.
   public var debugInformation: [String: Int]?
   /// The number of reports that wait in memory because the store does not accept them.
   ///
-  /// Nil in replies of a crashd version without this property.
+  /// The value is nil in replies of a crashd version without this property.
   public var held: Int?
   /// The number of files that wait in the spool.
   ///
-  /// Nil if the caller lacks full access, and in replies of a crashd version without this property.
+  /// The value is nil if the caller lacks full access, and in replies of a crashd version without this property.
   public var spooled: Int?
   /// The failures of the store, as sentences.
   ///
-  /// Nil in replies of a crashd version without this property.
+  /// The value is nil in replies of a crashd version without this property.
   public var trouble: [String]?
   /// Which crashes the caller can access.
   ///
-  /// Nil in replies of a crashd version without this property.
+  /// The value is nil in replies of a crashd version without this property.
   public var access: Access?
 
   /// Describes which crashes the caller can read and change.
@@ -57,7 +57,7 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
     public var group: String?
     /// Whether the caller lacks full access only because of its namespaces (`access.root`).
     ///
-    /// Nil if not, and in replies of a crashd version without this property.
+    /// The value is nil if this is not the case, and in replies of a crashd version without this property.
     public var isForeign: Bool?
 
     /// Creates a value from its parts.

@@ -1,4 +1,4 @@
-/// The estimated risk of a use-after-free for one class in one build.
+/// The estimated use-after-free risk for one class in one build.
 public struct DanglingClass: Codable, Sendable, Equatable {
   /// An estimated probability with its 95 % confidence interval.
   public struct Probability: Codable, Sendable, Equatable {
@@ -30,19 +30,19 @@ public struct DanglingClass: Codable, Sendable, Equatable {
     public var slots: Double
     /// The memory of the quarantined objects in one process, in bytes.
     public var bytes: Double
-    /// How long an object stays in the quarantine.
+    /// The mean time for which an object stays in the quarantine.
     ///
     /// Nil means that an object never leaves the quarantine.
     public var horizonSeconds: Double?
     /// The probability that the quarantine detects an access to a freed object of the class.
     ///
-    /// Nil before the first detected access.
+    /// The value is nil before the first detected access.
     public var detection: Probability?
     /// The number of detected accesses.
     public var hits: Double
-    /// How often a handle was resolved whose object was already freed.
+    /// How often the program resolved a handle whose object was already freed.
     ///
-    /// Nil in replies of a crashd version without this property.
+    /// The value is nil in replies of a crashd version without this property.
     public var handleMisses: Double?
     /// The estimated number of accesses, both detected and missed.
     public var estimatedAccesses: Double
@@ -69,7 +69,7 @@ public struct DanglingClass: Codable, Sendable, Equatable {
     }
   }
 
-  /// The user of the program's processes.
+  /// The user ID of the program's processes.
   public var uid: Int
   /// The name of the program.
   public var process: String

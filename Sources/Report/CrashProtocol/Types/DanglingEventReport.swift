@@ -29,7 +29,7 @@ public struct DanglingDecision: Codable, Sendable, Equatable {
 public struct DanglingEventReport: Codable, Sendable, Equatable {
   /// The number of the decision in the store.
   public var sequence: Int
-  /// The user of the program's processes.
+  /// The user ID of the program's processes.
   public var uid: Int
   /// The name of the program.
   public var name: String

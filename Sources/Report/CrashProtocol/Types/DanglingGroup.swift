@@ -1,10 +1,10 @@
 public import CrashReport
 
-/// A group of use-after-free incidents that have the same class, access kind and call site in one program.
+/// A group of use-after-free incidents that have the same class, access kind and call site of one program.
 ///
 /// Each process and each call stack has a separate incident. A group combines these incidents.
 public struct DanglingGroup: Codable, Sendable, Equatable {
-  /// The id of the incident in the group that was seen last.
+  /// The id of the incident in the group with the latest occurrence.
   ///
   /// `crashctl dangling show` accepts this id.
   public var id: String
@@ -16,15 +16,15 @@ public struct DanglingGroup: Codable, Sendable, Equatable {
   public var kind: IncidentReport.Kind
   /// The called method, even if the quarantine prevented the call.
   ///
-  /// Nil for other access kinds.
+  /// The value is nil for other access kinds.
   public var method: String?
   /// The innermost in-app function of the access.
   ///
-  /// If no function is in-app, this is another function of the stack.
+  /// If the stack has no in-app function, the value is another function of the stack.
   public var place: String
-  /// The source location of the incident that was seen last, such as `Shop.swift:12`.
+  /// The source location of the incident with the latest occurrence, such as `Shop.swift:12`.
   ///
-  /// Empty if the location is unknown.
+  /// The value is empty if the location is unknown.
   public var line: String
   /// The number of occurrences.
   public var count: Int
@@ -42,7 +42,7 @@ public struct DanglingGroup: Codable, Sendable, Equatable {
   public var last: String
   /// The median time from the last release to the access, in nanoseconds.
   ///
-  /// Only incidents with a known time are included.
+  /// The median includes only incidents for which this time is known.
   public var age_ns: Int?
   /// `certain` if at least one incident of the group is certain; otherwise `probable`.
   public var confidence: IncidentReport.Confidence

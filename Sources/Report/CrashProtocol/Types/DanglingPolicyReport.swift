@@ -1,13 +1,13 @@
 public import CrashReport
 
 /// The use-after-free protection of one program of one user: its rules, the origin of the rules, and the statistics
-/// behind them.
+/// from which crashd derived them.
 public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   /// A class that is protected under this policy.
   public struct Class: Codable, Sendable, Equatable {
     /// The full name of the class.
     public var name: String
-    /// What caused the protection of the class.
+    /// The cause for which the class is protected.
     public var listedBy: ListedBy
     /// The mode of the quarantine for objects of the class.
     public var mode: IncidentReport.Mode
@@ -50,7 +50,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
     }
   }
 
-  /// The progress toward lowering the level.
+  /// The progress toward lowering the protection level.
   ///
   /// The progress exists only while the level is raised.
   public struct Stop: Codable, Sendable, Equatable {
@@ -95,7 +95,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
     }
   }
 
-  /// The user of the program's processes.
+  /// The user ID of the program's processes.
   public var uid: Int
   /// The name of the program.
   public var name: String
@@ -105,7 +105,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   public var level: Level
   /// The operator's override of the level.
   public var pin: Pin
-  /// Whether an alarm may raise the level.
+  /// Whether an alarm is allowed to raise the level.
   public var isAutomaticAllowed: Bool
   /// The current limit of the quarantine in each process, in bytes.
   public var budgetBytes: Int
@@ -113,7 +113,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   public var baseBudgetBytes: Int
   /// The limit of the quarantine in each process at the level `raised`, in bytes.
   public var raisedBudgetBytes: Int
-  /// The time within which crashes of restarted processes are counted as one crash.
+  /// The time within which the crashes of a process that is restarted again and again count as one crash.
   public var crashLoopSeconds: Double
   /// The current value of the change detector for crashes.
   public var evidence: Double
@@ -131,7 +131,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   public var releasedClasses: [String]
   /// Whether all classes that the program itself defines are protected.
   ///
-  /// All these classes are protected if the program's crashes named no class.
+  /// All these classes are protected if the program's crashes did not name a class.
   public var includesOwnClasses: Bool
   /// The number of attached processes.
   public var processes: Int
@@ -143,9 +143,9 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   ///
   /// The latest day comes last.
   public var days: [Day]
-  /// The progress toward lowering the level.
+  /// The progress toward lowering the protection level.
   ///
-  /// Nil if the level is not raised.
+  /// The value is nil if the level is not raised.
   public var stop: Stop?
   /// The reason for the last change of the level, as a sentence.
   public var lastSwitch: String?

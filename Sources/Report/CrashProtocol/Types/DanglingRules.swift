@@ -4,13 +4,13 @@
 public struct DanglingRules: Codable, Sendable, Equatable {
   /// The operator's override of the level.
   public var pin: DanglingPolicyReport.Pin?
-  /// Whether an alarm may raise the level.
+  /// Whether an alarm is allowed to raise the level.
   public var automatic: Bool?
   /// The limit of the quarantine in each process at the level `base`, in bytes.
   public var baseBudgetBytes: Int?
   /// The limit of the quarantine in each process at the level `raised`, in bytes.
   public var raisedBudgetBytes: Int?
-  /// The time within which crashes of restarted processes are counted as one crash.
+  /// The time within which the crashes of a process that is restarted again and again count as one crash.
   public var crashLoopSeconds: Int?
   /// The minimum mean number of days between two false alarms.
   public var alarmThresholdDays: Int?

@@ -1,8 +1,8 @@
-/// What sets the crashes of a group apart from the other crashes of the same programs.
+/// The facts that are more frequent in the crashes of a group than in the other crashes of the same programs.
 ///
 /// crashd compares a sample if there are many crashes, and reads only reports that still exist.
 public struct GroupContrast: Codable, Sendable, Equatable {
-  /// A fact that is more frequent in the group.
+  /// A fact (key and value) that is more frequent in the group.
   public struct Finding: Codable, Sendable, Equatable {
     /// The key, such as `host` or `tag region`.
     public var key: String
@@ -36,9 +36,9 @@ public struct GroupContrast: Codable, Sendable, Equatable {
   public var groupStored: Int
   /// The number of compared crashes of the same programs in other groups.
   public var restCount: Int
-  /// The number of values that were tested.
+  /// The number of facts that were tested.
   public var tests: Int
-  /// The findings, with the least probable first; at most 20.
+  /// The findings, the least probable finding first; at most 20.
   public var findings: [Finding]
 
   /// Creates a contrast from its parts.

@@ -14,7 +14,7 @@ public struct GroupDetail: Codable, Sendable, Equatable {
     public var last: String
   }
 
-  /// The crashes of one day in UTC.
+  /// The crashes of a group on one day in UTC.
   public struct Day: Codable, Sendable, Equatable {
     /// The date, such as `2026-11-22`.
     public var date: String

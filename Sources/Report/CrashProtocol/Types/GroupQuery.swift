@@ -35,7 +35,7 @@ public struct GroupQuery: Codable, Sendable, Equatable {
 
   /// Creates a query.
   ///
-  /// A query without arguments selects the groups that were seen last.
+  /// A query without arguments selects the groups with the latest crashes.
   public init(limit: Int? = nil, offset: Int? = nil, sort: Order? = nil, states: [State]? = nil) {
     (self.limit, self.offset, self.sort) = (limit, offset, sort?.rawValue)
     self.states = states?.map(\.rawValue)

@@ -1,16 +1,16 @@
 /// The guard modes that an operator has set for a program.
 public struct GuardService: Codable, Sendable, Equatable {
-  /// The user of the program's processes.
+  /// The user ID of the program's processes.
   public var uid: Int
   /// The name of the program.
   public var name: String
   /// The path of the program's executable.
   public var program: String
-  /// The mode (`off`, `observe` or `absorb`) of guards at call sites, for each kind that the operator has set.
+  /// The mode (`off`, `observe` or `absorb`) of guards at call sites, for each kind whose mode the operator has set.
   ///
-  /// For a kind that the operator has not set, the program decides the mode.
+  /// For a kind whose mode the operator has not set, the program decides the mode.
   public var modes: [String: String]
-  /// The mode of implicit protections, for each kind that the operator has set.
+  /// The mode of implicit protections, for each kind whose mode the operator has set.
   ///
   /// Implicit protections cover call sites without a guard in the source code.
   public var implicitModes: [String: String]

@@ -2,12 +2,12 @@
 public struct HourCount: Codable, Sendable, Equatable {
   /// The maximum number of groups in one call.
   public static let groupLimit = 100
-  /// The maximum number of values in one reply.
+  /// The maximum number of hourly counts in one reply.
   public static let limit = 20_000
 
   /// The hour in UTC, such as `2026-11-22T14`.
   public var hour: String
-  /// The key of the group; empty if the number includes all groups.
+  /// The key of the group; empty if the number includes the crashes of all groups.
   public var key: String
   /// The number of crashes, including crashes whose reports were removed.
   public var count: Int

@@ -6,8 +6,8 @@ public struct IncidentSum: Codable, Sendable, Equatable {
   public enum Key: String, Sendable, CaseIterable {
     /// The source, and the kind of the fault.
     case kind
-    /// The source, the kind of the fault, and the guard's call site. If an incident has no call site, its subject is
-    /// used instead: the class or the message.
+    /// The source, the kind of the fault, and the guard's call site. If an incident has no call site, its subject (the
+    /// class or the message) is used instead.
     case site
     /// The program's name.
     case name
@@ -15,7 +15,7 @@ public struct IncidentSum: Codable, Sendable, Equatable {
 
   /// The part of the in-process library that recorded the incidents.
   ///
-  /// `source`, `kind`, `place` and `name` are empty if they are not part of the key.
+  /// The properties `source`, `kind`, `place` and `name` are empty if they are not part of the key.
   public var source: IncidentReport.Source
   /// The kind of the fault.
   public var kind: IncidentReport.Kind
@@ -31,7 +31,7 @@ public struct IncidentSum: Codable, Sendable, Equatable {
   public var processes: Int
   /// The time of the last occurrence, as RFC 3339 in UTC.
   public var last: String
-  /// The id of the incident that was seen last.
+  /// The id of the incident with the latest occurrence.
   public var id: String
 
   /// Creates a sum from its parts.

@@ -10,9 +10,9 @@ extension DanglingPolicyReport {
 
     /// No class is protected.
     public static let off = Self("off")
-    /// Classes at risk are protected within the quarantine limit `base`.
+    /// The listed classes are protected within the quarantine limit `base`.
     public static let base = Self("base")
-    /// Classes are protected within the quarantine limit `raised`.
+    /// The listed classes are protected within the quarantine limit `raised`.
     public static let raised = Self("raised")
   }
 
@@ -23,7 +23,7 @@ extension DanglingPolicyReport {
     /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// There is no override: an alarm raises the level, and the stop rule of crashd lowers the level.
+    /// There is no override: an alarm raises the level, and crashd's stop rule lowers the level.
     public static let automatic = Self("automatic")
     /// The level is always raised.
     public static let on = Self("on")
@@ -34,7 +34,7 @@ extension DanglingPolicyReport {
     public static let all: [Self] = [.automatic, .on, .off]
   }
 
-  /// What caused the protection of a class.
+  /// The cause for which a class is protected.
   public struct ListedBy: OpenEnum {
     /// The value as a string, as in JSON.
     public let rawValue: String
@@ -43,7 +43,7 @@ extension DanglingPolicyReport {
 
     /// An operator listed the class.
     public static let byOperator = Self("operator")
-    /// The statistics listed the class, because of the class's crashes and detected accesses.
+    /// The statistics listed the class, because crashes and detected accesses named the class.
     public static let statistics = Self("statistics")
   }
 }
@@ -68,7 +68,7 @@ extension DanglingDecision {
 }
 
 extension ProcessSummary {
-  /// Which part of a process's memory reports contain.
+  /// The part of a process's memory that reports contain.
   public struct Memory: OpenEnum {
     /// The value as a string, as in JSON.
     public let rawValue: String

@@ -20,32 +20,32 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
   public var state: String
   /// Which part of the process's memory reports contain.
   ///
-  /// Nil in replies of a crashd version without this property.
+  /// The value is nil in replies of a crashd version without this property.
   public var memory: Memory?
   /// The result of the last `Shield.selfTest` of the process.
   ///
-  /// Nil if there is no result, and in replies of a crashd version without this property.
+  /// The value is nil if there is no result, and in replies of a crashd version without this property.
   public var selfTest: SelfTest?
   /// The settings and the state of containment in the process.
   ///
-  /// Nil if containment is off, and in replies of a crashd version without this property.
+  /// The value is nil if containment is off, and in replies of a crashd version without this property.
   public var containment: Containment?
   /// The id of the process's container; nil if it is unknown.
   public var containerID: String?
   /// The uid of the process's pod; nil if it is unknown.
   public var podUID: String?
-  /// The name of the process's pod, as the process claims it.
+  /// The name of the process's pod, according to the process.
   public var pod: String?
-  /// The namespace of that pod, as the process claims it.
+  /// The namespace of that pod, according to the process.
   public var namespace: String?
-  /// Whether only the process claims its pid, because the process runs in another pid namespace.
+  /// Whether the pid is known only from the process itself, because the process runs in another pid namespace.
   ///
-  /// Nil if the kernel confirmed the pid, and in replies of a crashd version without this property.
+  /// The value is nil if the kernel confirmed the pid, and in replies of a crashd version without this property.
   public var isPIDClaimed: Bool?
 
   /// The settings and the state of containment in a process.
   public struct Containment: Codable, Sendable, Equatable {
-    /// The reaction of the process to a trap, which the program chose.
+    /// The reaction of the process to a trap, as chosen by the program.
     public var mode: CrashReport.Containment.Mode
     /// Why containment does not work in the process, or nil if it works.
     public var obstacle: CrashReport.Containment.Obstacle?

@@ -7,7 +7,7 @@ public struct ReceivedReport: Decodable, Sendable, Equatable {
   /// The received JSON, including keys of later versions.
   public var json: JSONValue
 
-  /// Decodes the report, and keeps its JSON.
+  /// Decodes the report, and keeps the received JSON.
   /// - Throws: `DecodingError` if the JSON is not a report.
   public init(from decoder: any Decoder) throws {
     report = try CrashReport(from: decoder)
@@ -34,7 +34,7 @@ extension GetReply: Decodable where Report: Decodable {}
 
 /// The reply of `Reanalyse`.
 public struct ReanalyseReply<Report: Sendable>: Sendable {
-  /// The report after the new analysis.
+  /// The report after crashd analyzed it again.
   public var report: Report
   /// Whether the new analysis changed the report.
   public var changed: Bool
@@ -46,7 +46,7 @@ extension ReanalyseReply: Encodable where Report: Encodable {}
 extension ReanalyseReply: Decodable where Report: Decodable {}
 extension ReanalyseReply: Equatable where Report: Equatable {}
 
-/// A report after the new analysis, and whether the analysis changed it.
+/// A report after crashd analyzed it again, and whether this analysis changed the report.
 public typealias ReanalysedReport = ReanalyseReply<ReceivedReport>
 
 /// The reply of `Import`.
@@ -67,8 +67,8 @@ package struct SubscribeReply<Report: Sendable>: Sendable {
   package var ready: Bool?
   package var cursor: String?
   package var report: Report?
-  /// The number of lost events since the previous reply: events that were removed before they were read, or that are
-  /// unreadable.
+  /// The number of lost events since the previous reply: events that crashd removed before the subscriber read them, or
+  /// that crashd cannot read.
   package var lost: Int?
 
   package init(ready: Bool? = nil, cursor: String? = nil, report: Report? = nil, lost: Int? = nil) {

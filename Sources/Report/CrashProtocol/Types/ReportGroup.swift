@@ -2,7 +2,7 @@
 public struct ReportGroup: Codable, Sendable, Equatable {
   /// The key of the group, in hexadecimal digits.
   public var key: String
-  /// The user of the processes.
+  /// The user ID of the processes.
   public var uid: Int
   /// The readable title of the group.
   public var title: String
@@ -26,15 +26,15 @@ public struct ReportGroup: Codable, Sendable, Equatable {
   public var report: String
   /// The release of the first crash.
   ///
-  /// Nil if the report of this crash was removed or has no release.
+  /// The value is nil if the report of this crash was removed or has no release.
   public var firstRelease: String?
   /// The release of the last crash.
   ///
-  /// Nil if the report of this crash was removed or has no release.
+  /// The value is nil if the report of this crash was removed or has no release.
   public var lastRelease: String?
   /// The diagnosis of the newest report as a sentence.
   ///
-  /// Nil if no report remains, and in replies of a crashd version without this property.
+  /// The value is nil if no report remains, and in replies of a crashd version without this property.
   public var sentence: String?
 
   /// Creates a group from its parts.

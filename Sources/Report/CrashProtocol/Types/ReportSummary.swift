@@ -22,11 +22,11 @@ public struct ReportSummary: Codable, Sendable, Equatable {
   public var unit: String?
   /// The name of the signal, such as `SIGILL`.
   public var signal: String
-  /// The runtime error message; may be empty.
+  /// The runtime error message; can be empty.
   public var reason: String
   /// The diagnosis as a sentence.
   public var sentence: String
-  /// The name of the first in-app function; may be empty.
+  /// The name of the first in-app function; can be empty.
   public var function: String
   /// The source file of this function.
   public var file: String?
@@ -38,9 +38,9 @@ public struct ReportSummary: Codable, Sendable, Equatable {
   public var groupKey: String
   /// The readable title of the group.
   public var groupTitle: String
-  /// True while crashd is still reading the symbols of the crash.
+  /// The value is true while crashd is still reading the symbols of the crash.
   ///
-  /// In this state names and the group are missing, and no subscriber has received the report.
+  /// During this time, the function names and the group key are missing, and no subscriber has received the report.
   public var isPreliminary: Bool?
   /// The value of the program's annotation `release`.
   public var release: String?
@@ -79,7 +79,8 @@ public struct ReportSummary: Codable, Sendable, Equatable {
 extension CrashReport {
   /// The frame whose function represents the crash in a list.
   ///
-  /// The frame is the first in-app frame of the crashing thread, or else the thread's first frame with a name.
+  /// The frame is the first in-app frame of the crashing thread, or, if there is none, the thread's first frame with a
+  /// function name.
   fileprivate var namingFrame: Frame? {
     guard let frames = threads.first?.frames else { return nil }
     return frames.first { $0.isOwn && !$0.function.isEmpty } ?? frames.first { !$0.function.isEmpty }
@@ -90,9 +91,10 @@ extension CrashReport {
 public struct ReportPage: Codable, Sendable, Equatable {
   /// The reports on the page.
   public var reports: [ReportSummary]
-  /// The number of reports that follow after this page.
+  /// The number of reports after this page.
   ///
-  /// Nil if the query did not request the number, and in replies of a crashd version without this property.
+  /// The value is nil if the query did not request the number, and in replies of a crashd version without this
+  /// property.
   public var more: Int?
 
   /// Creates a page.

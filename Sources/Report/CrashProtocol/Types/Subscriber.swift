@@ -6,7 +6,7 @@ public struct Subscriber: Codable, Sendable, Equatable {
   public var name: String
   /// The uid of the subscriber's owner.
   ///
-  /// Subscribers of different users may have the same name.
+  /// Subscribers of different users can have the same name.
   public var uid: Int
   /// The cursor that the subscriber acknowledged last.
   public var cursor: String
@@ -14,7 +14,7 @@ public struct Subscriber: Codable, Sendable, Equatable {
   public var time: String
   /// The lag: the number of events that were stored after the cursor.
   ///
-  /// Nil in replies of a crashd version without this property.
+  /// The value is nil in replies of a crashd version without this property.
   public var behind: Int?
 
   /// Creates a value from its parts.

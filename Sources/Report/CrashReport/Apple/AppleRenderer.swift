@@ -40,9 +40,9 @@ public struct AppleRenderer: Sendable {
     }
   }
 
-  /// Returns the distribution, followed by the kernel in parentheses.
+  /// Returns the distribution, followed by the kernel version in parentheses.
   ///
-  /// In Apple's format, the build of the system is in these parentheses.
+  /// In Apple's own reports, the parentheses contain the build of the operating system.
   private func system(_ machine: CrashReport.Machine?) -> String {
     let kernel = machine?.kernel ?? "Linux"
     return machine?.distribution.map { "\($0) (\(kernel))" } ?? kernel
@@ -112,7 +112,7 @@ public struct AppleRenderer: Sendable {
     return ["Thread \(number) crashed with \(kind):"] + rows
   }
 
-  /// The names of registers that Apple's reports call otherwise.
+  /// The Apple names of the registers that have a different name in Apple's reports.
   private static let names_aarch64 = ["x29": "fp", "x30": "lr", "pstate": "cpsr"]
 
   /// Sorts registers as in Apple's reports: the general registers by number, then `sp`, `pc`, `cpsr`, `far` and `esr`.
@@ -141,7 +141,7 @@ public struct AppleRenderer: Sendable {
     "0x" + address.rawValue.hexadecimal(digits: 16)
   }
 
-  /// The Mach exceptions that correspond to the signals.
+  /// The Mach exceptions that correspond to the Linux signals.
   private static let exceptionTypes = [
     "SIGSEGV": "EXC_BAD_ACCESS", "SIGBUS": "EXC_BAD_ACCESS", "SIGILL": "EXC_BAD_INSTRUCTION",
     "SIGTRAP": "EXC_BREAKPOINT", "SIGFPE": "EXC_ARITHMETIC", "SIGABRT": "EXC_CRASH", "SIGSYS": "EXC_CRASH",

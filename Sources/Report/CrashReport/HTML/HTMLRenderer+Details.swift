@@ -1,4 +1,4 @@
-/// Renders the sections that follow after the stacks.
+/// Renders the sections that follow the stacks.
 extension HTMLRenderer {
   func facts(_ report: CrashReport) -> HTMLText {
     let process = report.process

@@ -1,11 +1,11 @@
 /// Renders a report as one self-contained HTML page, without scripts, fonts or network addresses.
 ///
-/// The page follows the light or dark mode that the reader has set.
+/// The page follows the light or dark mode that is set in the browser.
 ///
 /// All strings from the crashed process are escaped. In addition, the Content-Security-Policy of the page forbids the
-/// browser to load or execute anything.
+/// browser from loading or executing anything.
 public struct HTMLRenderer: Sendable {
-  /// The lookup of source excerpts, which are shown for the first in-app frames of the crash.
+  /// A function that finds the source excerpts for the first in-app frames of the crash.
   public var source: SourceLookup?
   /// The format of the times in the page.
   public var times: ReportTimes
@@ -24,7 +24,7 @@ public struct HTMLRenderer: Sendable {
 
   /// Returns the report as HTML for the body of another page.
   ///
-  /// The fragment has neither scripts nor styles nor links. All strings of the report are escaped.
+  /// The fragment has no scripts, no styles and no links. All strings of the report are escaped.
   public func fragment(_ report: CrashReport) -> String { sections(report).description }
 
   /// Returns the HTML page.

@@ -1,6 +1,6 @@
 /// The CSS of a report.
 enum HTMLStyle {
-  /// The rules of the page around the report.
+  /// The CSS rules of the page around the report.
   static let page: HTMLText = """
     :root { color-scheme: light dark; --ink: #1d1d1f; --faint: #66666b; --ground: #fff; --card: #f5f5f7;
       --line: #d9d9de; --alarm: #b3261e; --place: #7a4b00; }
@@ -12,7 +12,7 @@ enum HTMLStyle {
     @media print { body { background: #fff; } main { max-width: none; padding: 0; } }
     """
 
-  /// The rules of the report itself, which another page may contain.
+  /// The CSS rules of the report itself, for any page that contains the report.
   static let report: HTMLText = """
     h1 { font-size: 1.35rem; line-height: 1.25; margin: 0.25rem 0 0.5rem; color: var(--alarm); overflow-wrap: anywhere; }
     h2 { font-size: 1.1rem; margin: 2rem 0 0.5rem; }

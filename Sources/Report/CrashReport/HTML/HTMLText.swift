@@ -51,6 +51,6 @@ struct HTMLText: CustomStringConvertible, ExpressibleByStringInterpolation {
 }
 
 extension Sequence<HTMLText> {
-  /// Joins the elements, with one element per line.
+  /// Joins the elements of an array, one element per line.
   func joined() -> HTMLText { reduce("") { $0 + $1 + "\n" } }
 }

@@ -1,9 +1,9 @@
 /// Builds the context structure for AArch64 from the registers in a report.
 ///
-/// The layout is `MDRawContextARM64_Old` of Breakpad's `minidump_cpu_arm64.h`, which Breakpad writes on Linux. Breakpad,
-/// Sentry's rust-minidump, LLDB and PyPI's minidump read it. LLDB reads no other layout for AArch64.
+/// The layout is `MDRawContextARM64_Old` of Breakpad's `minidump_cpu_arm64.h`, which Breakpad writes on Linux.
+/// Breakpad, Sentry's rust-minidump, LLDB and PyPI's minidump read this layout. LLDB reads no other layout for AArch64.
 enum MinidumpContext_aarch64 {
-  /// The value MD_CPU_ARCHITECTURE_ARM64_OLD, which goes with this layout.
+  /// The value MD_CPU_ARCHITECTURE_ARM64_OLD, which minidumps with this layout contain.
   static let processor: UInt16 = 0x8003
   private static let size = 796
   /// The flags MD_CONTEXT_ARM64_OLD | MD_CONTEXT_ARM64_INTEGER_OLD, in 64 bits.

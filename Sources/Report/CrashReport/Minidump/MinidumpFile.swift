@@ -26,7 +26,7 @@ struct MinidumpFile {
 
   private(set) var bytes: [UInt8] = []
   private var streamCount = 0
-  /// The data that the current stream refers to.
+  /// The data to which the current stream refers.
   ///
   /// The data is written after the stream, because the data's offset is known only when the stream is complete.
   private var pending: [(at: Int, bytes: [UInt8], isString: Bool)] = []
@@ -76,8 +76,8 @@ struct MinidumpFile {
 
   /// Adds a `MINIDUMP_STRING` that will be written after the stream.
   ///
-  /// Precondition: next, the caller appends the returned placeholder to the stream. The string's offset later replaces
-  /// the placeholder.
+  /// Precondition: after this call, the caller first appends the returned placeholder to the stream. The string's
+  /// offset later replaces the placeholder.
   mutating func reserveString(_ text: String) -> UInt32 {
     let units = Array(text.utf16)
     var string = MinidumpFile.empty
@@ -90,8 +90,8 @@ struct MinidumpFile {
 
   /// Adds bytes that will be written after the stream.
   ///
-  /// Precondition: next, the caller appends the returned placeholder to the stream. The location of the bytes later
-  /// replaces the placeholder.
+  /// Precondition: after this call, the caller first appends the returned placeholder to the stream. The location of
+  /// the bytes later replaces the placeholder.
   mutating func reserve(_ new: [UInt8]) -> Location {
     pending.append((bytes.count, new, false))
     return Location(size: 0, offset: 0)

@@ -4,7 +4,7 @@
 /// A minidump cannot contain the diagnosis, function names or line numbers. The debugger or service that reads the file
 /// symbolicates by the build ids of the modules.
 public struct MinidumpRenderer: Sendable {
-  /// A range of the crashed process's memory.
+  /// A range of memory of the crashed process.
   public struct Memory: Sendable {
     /// The lowest address of the range.
     public var start: Address
@@ -23,7 +23,7 @@ public struct MinidumpRenderer: Sendable {
 
   /// Returns the bytes of the file.
   ///
-  /// `stacks` contains the copies of stacks that are available, by thread id.
+  /// The parameter `stacks` contains the copies of stacks that are available, by thread id.
   public func render(_ report: CrashReport, stacks: [Int: Memory] = [:]) -> [UInt8] {
     let command = report.process.commandLine.map { Array(CleanText.line($0).utf8) }
     var file = MinidumpFile(streamCount: command == nil ? 6 : 7, time: 0)
@@ -70,8 +70,8 @@ public struct MinidumpRenderer: Sendable {
       stream.append(zeros: 4 + 4 + 15 * 8)
       stream.append(crashed.map { contexts[$0] } ?? MinidumpFile.Location(size: 0, offset: 0))
     }
-    // In Breakpad's dumps, this stream is the file /proc/PID/cmdline, in which a NUL byte ends each argument. In this
-    // file, the stream is one string with all arguments.
+    // In Breakpad's dumps, this stream is the file /proc/PID/cmdline, in which a NUL byte ends each argument. In the
+    // minidump of this renderer, the stream is one string with all arguments.
     if let command { file.addStream(.linuxCommandLine) { $0.append(command + [0]) } }
     return file.bytes
   }

@@ -11,7 +11,8 @@ extension CrashReport {
     public var type: String
     /// The variable that contained the pointer, or `variable.field` if a field of a variable contained it.
     public var variable: String
-    /// The offset from the start of the type to the field, or to the accessed byte inside the field.
+    /// The offset from the start of the type to the field, or, if the access was inside the field, to the accessed
+    /// byte.
     public var offset: Int
 
     /// Creates a field from its parts.

@@ -9,8 +9,8 @@ public enum Architecture: String, Sendable, CaseIterable {
 extension CrashReport {
   /// The architecture of the process's processor.
   ///
-  /// The report of an older crashd version does not name the architecture, because such a version reported only x86-64.
-  /// A newer version may report an architecture that this version does not know.
+  /// The report of an older crashd version does not contain the architecture, because such a version reported only
+  /// x86-64. A newer version can report an architecture that this version does not know.
   var architecture: Architecture? {
     guard let name = process.architecture else { return .x86_64 }
     return Architecture(rawValue: name)
@@ -46,10 +46,10 @@ extension Architecture {
     }
   }
 
-  /// The number of registers that a record contains, with the program counter.
+  /// The number of registers that a record contains, including the program counter.
   public var registerCount: Int { registerNames.count }
 
-  /// The number of the program counter, which is also the number of registers before it.
+  /// The number of the program counter; it equals the number of registers before the program counter.
   public var programCounter: Int { registerCount - 1 }
 
   /// The number of the stack pointer.
@@ -71,7 +71,7 @@ extension Architecture {
 
 // Describes the addresses of an architecture.
 extension Architecture {
-  /// The number of bits of an address in a program.
+  /// The number of bits of a user-space address.
   public var addressBits: UInt64 {
     switch self {
     case .x86_64: 47
@@ -81,7 +81,7 @@ extension Architecture {
 
   /// Whether a number can be the value of a pointer.
   ///
-  /// An address of the kernel can be the value of a pointer, too.
+  /// A kernel address can be the value of a pointer, too.
   public func isCanonical(_ value: UInt64) -> Bool {
     let high = untagged(value) >> addressBits
     return high == 0 || high == UInt64.max >> addressBits
@@ -89,7 +89,7 @@ extension Architecture {
 
   /// Returns the address that the processor uses if a pointer has the given value.
   ///
-  /// AArch64 ignores the top byte of a pointer, and replaces each bit of this byte by bit 55.
+  /// AArch64 ignores the top byte of a pointer, and uses bit 55 in place of each bit of this byte.
   public func untagged(_ value: UInt64) -> UInt64 {
     switch self {
     case .x86_64: value
@@ -97,10 +97,9 @@ extension Architecture {
     }
   }
 
-  /// Returns a code address without its signature.
+  /// Returns a code address without its pointer authentication code.
   ///
-  /// AArch64 stores the signature of a return address (pointer authentication) in the bits that no address of a program
-  /// uses.
+  /// AArch64 stores the pointer authentication code of a return address in the bits that no user-space address uses.
   public func unsigned(_ value: UInt64) -> UInt64 {
     switch self {
     case .x86_64: value

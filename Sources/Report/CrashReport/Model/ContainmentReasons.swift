@@ -10,10 +10,10 @@ extension CrashReport.Containment {
     /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The budget of contained traps was used up.
+    /// The process had already contained the maximum number of traps (the budget).
     package static let budget = Self("budget")
 
-    /// The reason with a number of `cs_ring_verdict_reason`; nil if the number is 0.
+    /// Creates the reason from a number of `cs_ring_verdict_reason`; nil if the number is 0.
     package init?(number: Int) {
       guard number != 0 else { return nil }
       self.init(Self.all.indices.contains(number - 1) ? Self.all[number - 1].word : "\(number)")
@@ -24,7 +24,7 @@ extension CrashReport.Containment {
 
     private static let clauses = Dictionary(uniqueKeysWithValues: all.map { ($0.word, $0.clause) })
 
-    /// The reasons in the order of their numbers, from 1.
+    /// The reasons in the order of their numbers; the first number is 1.
     package static let all: [(word: String, clause: String)] = [
       ("budget", "the budget of contained traps was used up"),
       ("deepStack", "the stack had too many frames"),
@@ -63,7 +63,7 @@ extension CrashReport.Containment {
     /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The obstacle with a number of `cs_ring_obstacle`; nil if the number is 0.
+    /// Creates the obstacle from a number of `cs_ring_obstacle`; nil if the number is 0.
     package init?(number: Int) {
       guard number != 0 else { return nil }
       self.init(Self.all.indices.contains(number - 1) ? Self.all[number - 1].word : "\(number)")
@@ -74,13 +74,13 @@ extension CrashReport.Containment {
       Self.texts[rawValue]?.clause ?? "the process gave the reason \(CleanText.line(rawValue))"
     }
 
-    /// What removes the obstacle, or nil if nothing is known.
+    /// How the user can remove the obstacle, or nil if nothing is known.
     package var remedy: String? { Self.texts[rawValue]?.remedy }
 
     private static let texts = Dictionary(
       uniqueKeysWithValues: all.map { ($0.word, (clause: $0.clause, remedy: $0.remedy)) })
 
-    /// The obstacles in the order of their numbers, from 1.
+    /// The obstacles in the order of their numbers; the first number is 1.
     package static let all: [(word: String, clause: String, remedy: String?)] = [
       ("images", "the C library is not a separate image", "link the C library dynamically"),
       ("runtime", "functions of the Swift runtime were not found", "link a later release of the shield"),

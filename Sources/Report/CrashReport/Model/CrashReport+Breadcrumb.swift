@@ -11,7 +11,7 @@ extension CrashReport {
     public var category: String?
     /// The metadata as keys and values; nil if there is no metadata.
     public var metadata: [String: String]?
-    /// The number of the request in which the program left the breadcrumb, or nil if there was none.
+    /// The number of the request during which the program recorded the breadcrumb, or nil if there was none.
     public var request: Int?
 
     /// Creates a breadcrumb from its parts.

@@ -1,19 +1,20 @@
-// The container in which the process ran: what crashd found, and what the process claims.
+// The container in which the process ran: the facts that crashd found, and the names that the process itself reported.
 extension CrashReport {
   /// The container in which the process ran.
   ///
-  /// crashd finds the id, the runtime and the uid of the pod in files of `/proc`. The process claims the names, by
-  /// variables of its environment. crashd finds `name` itself if the mounts of the process contain it.
+  /// crashd finds the id, the runtime and the uid of the pod in files of `/proc`. The names come from the process's
+  /// environment variables, so they are only claims of the process. crashd finds `name` itself if the mounts of the
+  /// process contain it.
   public struct Container: Codable, Sendable, Equatable {
     /// The id of the container, in 64 hexadecimal digits; nil if crashd did not find it.
     public var id: String?
     /// The container runtime, such as `docker`, `containerd`, `cri-o` or `podman`.
     ///
-    /// Nil if the runtime cannot be derived from `source`.
+    /// The value is nil if the runtime cannot be derived from `source`.
     public var runtime: String?
-    /// The file in which crashd found the id, or else the pod: `cgroup` or `mountinfo`.
+    /// The file in which crashd found the id or, if it found no id, the pod: `cgroup` or `mountinfo`.
     ///
-    /// Nil if crashd found neither the id nor the pod.
+    /// The value is nil if crashd found neither the id nor the pod.
     public var source: String?
     /// The uid of the Kubernetes pod, or the id of the podman pod.
     public var podUID: String?
@@ -25,7 +26,7 @@ extension CrashReport {
     public var node: String?
     /// The name of the container in its pod.
     public var name: String?
-    /// The names of the properties that only the process claims, in alphabetical order; nil if there are none.
+    /// The names of the properties that come only from the process, in alphabetical order; nil if there are none.
     public var claimed: [String]?
 
     /// Creates a container from its parts.
@@ -52,10 +53,10 @@ extension CrashReport.Container {
     return tags
   }
 
-  /// Adds what a process claims in its annotations to what crashd found.
+  /// Adds the names that a process reported in its annotations to the facts that crashd found.
   ///
   /// A value that crashd found takes precedence.
-  /// - Returns: The container; nil if crashd found nothing and the process claims nothing.
+  /// - Returns: The container; nil if crashd found nothing and the process reported nothing.
   package static func merged(_ found: Self?, claims annotations: [String: String]) -> Self? {
     var container = found ?? Self()
     var claimed = container.claimed ?? []

@@ -1,16 +1,16 @@
 // How the process reacted to the trap: contained, drained, or ended at once.
 extension CrashReport {
-  /// The reaction of a process whose program switched containment on.
+  /// The reaction of a process in which the program turned containment on.
   public struct Containment: Codable, Sendable, Equatable {
     /// The mode that the program chose.
     public var mode: Mode
-    /// What the handler decided at the crash, or nil if the program has not crashed.
+    /// What the signal handler decided at the crash, or nil if the program has not crashed.
     public var verdict: Verdict?
     /// Why the trap was not contained, or nil if there is no reason.
     public var reason: Reason?
     /// Why containment does not work in the process, or nil if it works.
     public var obstacle: Obstacle?
-    /// The maximum number of traps that the process may contain; 0 for the mode `drain`.
+    /// The maximum number of traps that the process is allowed to contain; 0 for the mode `drain`.
     public var budget: Int
     /// The number of traps of requests that the process contained.
     public var contained: Int
@@ -30,7 +30,8 @@ extension CrashReport {
     public struct Drain: Codable, Sendable, Equatable {
       /// What ended the drain.
       ///
-      /// Nil if crashd read the ring before the drain ended. The value is added when the process has ended.
+      /// The value is nil if crashd read the ring before the drain ended. crashd adds the value when the process has
+      /// ended.
       public var endedBy: End?
       /// The number of requests that ended during the drain.
       ///
@@ -42,7 +43,7 @@ extension CrashReport {
       public var lost: Int
       /// The time from the beginning to the end of the drain, in nanoseconds.
       ///
-      /// Nil while `endedBy` is nil, or if the clock was set back.
+      /// The value is nil while `endedBy` is nil, or if the clock was set back.
       public var durationNanoseconds: Int?
 
       /// Creates a drain from its parts.
@@ -52,7 +53,7 @@ extension CrashReport {
       }
     }
 
-    /// The reaction of the process to a trap, which the program chose.
+    /// The reaction of the process to a trap, as chosen by the program.
     public struct Mode: OpenEnum {
       /// The value as a string, as in JSON.
       public let rawValue: String
@@ -61,7 +62,8 @@ extension CrashReport {
 
       /// After a trap, the process ends as soon as the requests in flight have finished.
       public static let drain = Self("drain")
-      /// The process contains traps until its budget is used up, and drains at the next trap.
+      /// The process contains traps until the maximum number of traps (the budget) is reached, and drains at the next
+      /// trap.
       public static let contain = Self("contain")
     }
 
@@ -89,17 +91,17 @@ extension CrashReport {
 
       /// All requests had ended.
       public static let done = Self("done")
-      /// The grace period was over.
+      /// The drain ended because the grace period was over.
       public static let deadline = Self("deadline")
       /// No request made progress.
       public static let stall = Self("stall")
-      /// The drain ended at another crash, or at a trap for which the process had no thread left.
+      /// The drain ended at another crash, or at a trap for which the process had no spare thread left.
       public static let secondCrash = Self("secondCrash")
       /// The program called `exit()`.
       public static let exit = Self("exit")
-      /// Requests waited for a lock that a stopped thread holds.
+      /// The drain ended because requests waited for a lock that a stopped thread holds.
       public static let waiter = Self("waiter")
-      /// The process was killed or called `_exit()`, so its numbers of requests are unknown.
+      /// The process was killed or called `_exit()`, so the numbers of requests in the drain are unknown.
       public static let interrupted = Self("interrupted")
 
       /// The values of this type that this version defines.

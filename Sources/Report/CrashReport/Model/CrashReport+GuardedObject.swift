@@ -12,11 +12,11 @@ extension CrashReport {
     public var bytes: Int
     /// The time from the free to the crash, in nanoseconds.
     ///
-    /// Nil if the memory was not freed.
+    /// The value is nil if the memory was not freed.
     public var age_ns: Int?
     /// The thread that freed the memory.
     ///
-    /// Nil if the memory was not freed.
+    /// The value is nil if the memory was not freed.
     public var releaseThread: Int?
     /// The stack of the thread that freed the memory, innermost first.
     public var release: [Frame]
@@ -43,7 +43,7 @@ extension CrashReport {
 }
 
 extension TextRenderer {
-  /// Returns the stacks of the free and of the allocation of the object.
+  /// Returns the stack that freed the object and the stack that allocated the object, as text.
   func guardedObjectSection(_ report: CrashReport) -> [String] {
     guard let object = report.guardedObject else { return [] }
     let what = object.className.isEmpty ? "a block" : object.className
@@ -61,7 +61,7 @@ extension TextRenderer {
 
   /// Returns the lines for the in-app frames of a stack.
   ///
-  /// If no frame is in-app, and in the verbose form, returns the lines for all frames.
+  /// If no frame is in-app, or if the form is verbose, returns the lines for all frames.
   private func stackLines(_ frames: [CrashReport.Frame], in report: CrashReport) -> [String] {
     let own = frames.filter(\.isOwn)
     let shown = verbose || own.isEmpty ? frames : own

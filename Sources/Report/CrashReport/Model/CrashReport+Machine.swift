@@ -22,11 +22,11 @@ extension CrashReport {
     /// The size of the memory in bytes.
     public var memoryBytes: Int?
 
-    /// Creates a machine without known facts.
+    /// Creates a machine in which no fact is known.
     public init() {}
   }
 
-  /// The resources that the process used at `time`.
+  /// The resources that the process used at the time `time`.
   ///
   /// crashd read the resources during the crash, or at its last reading before the process ended.
   public struct Resources: Codable, Sendable, Equatable {
@@ -40,7 +40,7 @@ extension CrashReport {
     public var swapBytes: Int?
     /// The memory limit of the process, in bytes.
     ///
-    /// Nil if there is no limit or if it is unknown.
+    /// The value is nil if there is no limit or if it is unknown.
     public var memoryLimitBytes: Int?
     /// The kind of the memory limit: `cgroup` (a control group) or `address space` (RLIMIT_AS).
     public var memoryLimitSource: String?

@@ -1,7 +1,7 @@
 extension CrashReport {
   /// Why the report does not contain the program's memory.
   ///
-  /// The omitted memory consists of the stacks and the memory that registers point to.
+  /// The omitted memory consists of the stacks and the memory to which registers point.
   public struct MemoryOmission: RawRepresentable, Codable, Sendable, Hashable {
     /// The value as a string, as in JSON.
     public var rawValue: String
@@ -9,7 +9,7 @@ extension CrashReport {
     /// Creates a value from its string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The program excluded its memory, by `CRASHSHIELD_MEMORY=none` or by its configuration.
+    /// The program excluded its memory, with `CRASHSHIELD_MEMORY=none` or in its configuration.
     public static let program = MemoryOmission(rawValue: "program")
     /// An operator excluded the memory, by `privacy.no-memory` in crashd's settings.
     public static let `operator` = MemoryOmission(rawValue: "operator")

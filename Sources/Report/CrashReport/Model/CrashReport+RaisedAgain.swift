@@ -1,6 +1,6 @@
 extension CrashReport {
-  /// A handler of the program that caught the signal of the crash and raised a signal again, as faulthandler and glog
-  /// do.
+  /// A handler of the program that caught the signal of the crash, and then raised the same or another signal, as
+  /// faulthandler and glog do.
   ///
   /// The report describes the original fault.
   public struct RaisedAgain: Codable, Sendable, Equatable {

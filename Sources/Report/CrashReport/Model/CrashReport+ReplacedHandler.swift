@@ -5,7 +5,7 @@ extension CrashReport {
   public struct ReplacedHandler: Codable, Sendable, Equatable {
     /// The name of the signal, such as `SIGSEGV`.
     public var signal: String
-    /// The current disposition of the signal.
+    /// The disposition that the signal now has.
     public var kind: Kind
     /// The address of the new handler; nil if `kind` is not `handler`.
     public var address: Address?

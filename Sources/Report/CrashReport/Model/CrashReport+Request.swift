@@ -1,26 +1,26 @@
 // The requests that the program registered with `Shield.withRequest`.
 extension CrashReport {
-  /// A request that the program worked on.
+  /// A request on which the program worked.
   public struct Request: Codable, Sendable, Equatable {
-    /// The number of the request in its process, from 1.
+    /// The number of the request in its process, starting with 1.
     public var number: Int
     /// The operation or the route, such as `GET /orders/{id}`.
     public var operation: String
-    /// The program's id of the request, or nil if the program gave none.
+    /// The id that the program gave to the request, or nil if it gave none.
     public var id: String?
-    /// The trace id of W3C Trace Context in 32 hexadecimal digits, or nil if the program gave none.
+    /// The trace id of W3C Trace Context in 32 hexadecimal digits, or nil if the program set none.
     public var traceID: String?
-    /// The span id in 16 hexadecimal digits, or nil if the program gave none.
+    /// The span id in 16 hexadecimal digits, or nil if the program set none.
     public var spanID: String?
-    /// The time at which the request began, RFC 3339 in UTC.
+    /// The time at which the request began, as RFC 3339 in UTC.
     public var startTime: String
     /// The running time of the request at the time of the crash, in nanoseconds.
     ///
     /// The value is 0 if the request began after the crash, or if the clock was set back.
     public var age_ns: Int
-    /// The program's tags of the request, or nil if there are none.
+    /// The tags that the program gave to the request, or nil if there are none.
     public var tags: [String: String]?
-    /// True in `inFlight` if a thread crashed in this request, otherwise nil.
+    /// In `inFlight`, the value is true if a thread crashed in this request; otherwise nil.
     public var crashed: Bool?
 
     /// Creates a request from its parts.
@@ -36,9 +36,10 @@ extension CrashReport {
 
   /// The requests that were running when crashd read the first crash of the process.
   public struct InFlight: Codable, Sendable, Equatable {
-    /// The number of requests in the process's table.
+    /// The number of requests in the request table of the process.
     public var total: Int
-    /// The number of requests since the process started that ran without an entry, because the table was full.
+    /// The number of requests since the process started that had no entry in the request table, because the table was
+    /// full.
     ///
     /// These requests are not in `requests`.
     public var overflow: Int
@@ -66,9 +67,9 @@ extension CrashReport {
     ///
     /// If the process has ended, these requests are lost.
     public var lost: Int
-    /// True if the shield cannot find the request of a thread, otherwise nil.
+    /// The value is true if the library cannot find the request on which a thread is working, otherwise nil.
     ///
-    /// The shield then does not support the way in which this Swift runtime stores task-local values.
+    /// In this case, the library does not support the way in which this Swift runtime stores task-local values.
     public var isLookupRefused: Bool?
 
     /// Creates counts from their parts.
@@ -81,7 +82,8 @@ extension CrashReport {
   /// The request of the thread that crashed first, or nil if it had none.
   public var request: Request? { threads.first.flatMap { $0.crashed ? $0.request : nil } }
 
-  /// Returns the id of the request with a number, if the report contains that request and it has an id.
+  /// Returns the id of the request with the given number, if the report contains this request and the request has an
+  /// id.
   ///
   /// Otherwise returns the number.
   package func shortName(ofRequest number: Int) -> String {

@@ -1,4 +1,4 @@
-// Well-known annotations, which are also fields of the report, and tags.
+// Handles well-known annotations, which are also fields of the report, and tags.
 extension CrashReport {
   /// The annotations that crashd copies into fields of the report.
   public enum WellKnown: String, CaseIterable, Sendable {
@@ -12,7 +12,7 @@ extension CrashReport {
 
   /// The value of a well-known annotation.
   ///
-  /// The field is missing in a report of a crashd version without this field, so the annotation is read instead.
+  /// In a report of a crashd version without this field, the annotation is read instead.
   public subscript(_ key: WellKnown) -> String? {
     switch key {
     case .release: release ?? annotations[key.rawValue]
@@ -21,7 +21,7 @@ extension CrashReport {
     }
   }
 
-  /// All annotations of the program, by key, and the container and its pod under OpenTelemetry's names.
+  /// All annotations of the program, by key; the container and its pod are added under OpenTelemetry's names.
   ///
   /// A filter by tags compares these values.
   public var tags: [String: String] {
@@ -32,7 +32,7 @@ extension CrashReport {
 
   /// A readable line, such as `release shop@2.4.1 · environment production · user 17`.
   ///
-  /// Empty if the program set none of these annotations.
+  /// The value is empty if the program set none of these annotations.
   var releaseText: String {
     WellKnown.allCases.compactMap { key in self[key].map { "\(key.rawValue) \($0)" } }.joined(separator: " · ")
   }

@@ -6,9 +6,9 @@ extension CrashReport {
   public struct Unwinding: Codable, Sendable, Equatable {
     /// The tid of the thread.
     public var tid: Int
-    /// How far the two stacks agree.
+    /// The result of comparing the two stacks.
     public var agreement: Agreement
-    /// The unwinder whose frames the report shows after the equal frames.
+    /// The unwinder whose frames the report shows where the two stacks differ.
     ///
     /// Both unwinders found the same frames before the first difference.
     public var shown: Source
@@ -44,12 +44,12 @@ extension CrashReport.Unwinding {
 
     /// Both unwinders found the same frames.
     public static let equal = Agreement(rawValue: "equal")
-    /// All frames of the cross-check equal frames of the handler, but the cross-check found fewer frames than the
-    /// handler.
+    /// All frames that the cross-check found equal the handler's frames, but the cross-check found fewer frames than
+    /// the handler.
     ///
     /// The cross-check usually finds fewer frames because the size of the stack copy is limited.
     public static let shorter = Agreement(rawValue: "shorter")
-    /// All frames of the handler equal frames of the cross-check, but the cross-check found more frames than the
+    /// All frames that the handler found equal the cross-check's frames, but the cross-check found more frames than the
     /// handler.
     public static let longer = Agreement(rawValue: "longer")
     /// The two stacks have different callers for one frame.
@@ -70,7 +70,7 @@ extension CrashReport.Unwinding {
     public static let snapshot = Source(rawValue: "snapshot")
   }
 
-  /// A frame that only one of the unwinders found, and that the report does not show in its thread.
+  /// A frame that only one of the unwinders found, and that the report does not show among the frames of the thread.
   public struct OtherFrame: Codable, Sendable, Equatable {
     /// The pc of the frame.
     public var address: Address

@@ -21,14 +21,14 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var signal: Signal
   /// The runtime error message, such as `Fatal error: Index out of range`.
   ///
-  /// Empty if there is no message.
+  /// The value is empty if there is no message.
   public var reason: String
   /// The diagnosis that crashd made.
   public var diagnosis: Diagnosis
   /// The crashed threads, followed by the threads that did not crash.
   ///
-  /// The first thread is the thread whose signal ended the process. If no signal of a thread ended the process, the
-  /// first thread is the thread that crashed first. The other crashed threads follow in the order of their crashes.
+  /// The first thread is the thread whose signal ended the process. If no such signal is known, the first thread is the
+  /// thread that crashed first. The other crashed threads follow in the order of their crashes.
   public var threads: [CrashedThread]
   /// The images that were loaded, sorted by address.
   public var images: [Image]
@@ -38,17 +38,17 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var annotations: [String: String]
   /// The last breadcrumbs that the program added with `Shield.addBreadcrumb`, oldest first.
   public var breadcrumbs: [Breadcrumb]
-  /// The group that the crash belongs to.
+  /// The group to which the crash belongs.
   public var group: Group
   /// The groups of other threads that crashed at the same time, if they differ from `group`.
   ///
-  /// Nil if there are no other groups.
+  /// The value is nil if there are no other groups.
   public var otherGroups: [Group]?
   /// The number of losses by kind; empty if nothing was lost.
   public var losses: [String: Int]
   /// The times at which the crash was recorded and its report was stored.
   ///
-  /// Nil if the ring came from the spool.
+  /// The value is nil if the ring came from the spool.
   public var timing: Timing?
   /// `silent` for an unreported exit; nil for a crash.
   public var kind: Kind?
@@ -58,33 +58,33 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var replacedHandlers: [ReplacedHandler]?
   /// The object whose access caused the crash, as a guard page or the quarantine recorded it.
   ///
-  /// Nil for any other crash.
+  /// The value is nil for any other crash.
   public var guardedObject: GuardedObject?
   /// The results of the unwind cross-checks of crashed threads; nil if there were no cross-checks.
   public var unwinding: [Unwinding]?
   /// Why the report does not contain the program's memory.
   ///
-  /// Nil if the report contains memory, and in reports of a crashd version without this property.
+  /// The value is nil if the report contains memory, and in reports of a crashd version without this property.
   ///
   /// Without memory there is no unwind cross-check, and the diagnosis uses no contents of memory.
   public var memoryOmitted: MemoryOmission?
   /// The last non-fatal incidents before the crash, oldest first.
   ///
-  /// Nil if there were no incidents.
+  /// The value is nil if there were no incidents.
   public var incidents: [PastIncident]?
-  /// The number of incidents before the first one in `incidents`, which are omitted; nil if none are omitted.
+  /// The number of older incidents that the report omits; nil if the report omits none.
   public var incidentsOmitted: Int?
   /// The lines that the Swift runtime had printed before this crash.
   ///
-  /// Nil if the runtime had printed nothing.
+  /// The value is nil if the runtime had printed nothing.
   ///
-  /// These lines are never the cause of the crash. For example, a warning about a leaked continuation may be a day old.
+  /// These lines are not the cause of the crash. For example, a warning about a leaked continuation can be a day old.
   public var earlierRuntimeWarnings: [String]?
-  /// The program's handler that caught the signal of this crash and raised a signal again.
+  /// The program's handler that caught the signal of this crash and then raised the same or another signal.
   ///
-  /// Nil if there was no such handler.
+  /// The value is nil if there was no such handler.
   public var raisedAgain: RaisedAgain?
-  /// True while crashd is still reading the symbols of the crash.
+  /// The value is true while crashd is still reading the symbols of the crash.
   ///
   /// The value is nil once the report is stored.
   ///
@@ -93,7 +93,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var isPreliminary: Bool?
   /// The value of the program's annotation `release`.
   ///
-  /// Nil if the annotation is not set, and in reports of a crashd version without this property.
+  /// The value is nil if the annotation is not set, and in reports of a crashd version without this property.
   public var release: String?
   /// The value of the program's annotation `environment`.
   public var environment: String?
@@ -101,17 +101,18 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var user: String?
   /// Facts about the machine.
   ///
-  /// Nil in reports of a crashd version without this property.
+  /// The value is nil in reports of a crashd version without this property.
   public var machine: Machine?
   /// The container in which the process ran; nil if crashd detected no container.
   public var container: Container?
   /// The resources that the process used.
   ///
-  /// Nil if crashd could not read them in time, which is the case for most reports from the spool.
+  /// The value is nil if crashd could not read them in time, which is the case for most reports from the spool.
   public var resources: Resources?
-  /// The requests in flight, or nil if the process registered no request, and in older reports.
+  /// The requests in flight, or nil if the process registered no request; nil also in older reports.
   public var inFlight: InFlight?
-  /// How containment reacted to the crash, or nil if the program did not switch containment on, and in older reports.
+  /// How containment reacted to the crash, or nil if the program did not turn containment on; nil also in older
+  /// reports.
   public var containment: Containment?
   /// Where the record of the crash comes from, or nil if crashd read it from the ring of the process.
   public var source: Source?
@@ -146,7 +147,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
 }
 
 extension CrashReport {
-  /// The groups that the crash is counted in, without duplicates.
+  /// The groups in which the crash is counted, without duplicates.
   ///
   /// Each thread that crashed at the same time has a group.
   public var groups: [Group] {
@@ -160,33 +161,34 @@ extension CrashReport {
     public var pid: Int
     /// The effective user id when the process attached (SO_PEERCRED).
     public var uid: Int
-    /// The name that the program passed to `Shield.start(name:)`, or else the last path component of the executable.
+    /// The name that the program passed to `Shield.start(name:)`, or, without such a name, the last path component of
+    /// the executable.
     public var name: String
     /// The absolute path of the executable, as the process reported it.
     ///
     /// If the process reported a string that is not an absolute path, the value begins with `not a path: `.
     public var executable: String
-    /// The GNU build id of the executable, in hexadecimal digits; empty if it has none.
+    /// The GNU build id of the executable, in hexadecimal digits; empty if the executable has none.
     public var buildID: String
     /// The time when the process started, as RFC 3339 in UTC.
     public var startTime: String
     /// The systemd unit of the process, if there is one.
     public var unit: String?
-    /// True if the kernel would refuse a core dump of the process for its user, because the process had more privileges
-    /// than that user.
+    /// The value is true if the kernel would refuse a core dump of the process for its user, because the process had
+    /// more privileges than that user.
     ///
-    /// In this case, only root and crashd's own user can read the report. Nil for any other process, and in reports of
-    /// a crashd version without this property.
+    /// In this case, only root and crashd's own user can read the report. The value is nil for any other process, and
+    /// in reports of a crashd version without this property.
     public var isRestricted: Bool?
-    /// True if `pid` was only reported by the process itself, as in a spool file.
+    /// The value is true if the pid is known only from the process itself, as in a spool file.
     ///
-    /// The kernel did not confirm this pid, so another process may have it.
+    /// The kernel did not confirm this pid, so it can be the pid of another process.
     public var isPIDClaimed: Bool?
     /// The arguments of the process, joined with blanks and shortened.
     ///
     /// Secrets in the arguments are scrubbed.
     ///
-    /// Nil if crashd could not read the arguments, or if the memory of the process must not be stored.
+    /// The value is nil if crashd could not read the arguments, or if the memory of the process must not be stored.
     public var commandLine: String?
     /// The path of the control group of the process.
     public var cgroup: String?
@@ -194,12 +196,12 @@ extension CrashReport {
     public var swiftVersion: String?
     /// The architecture of the processor: `x86_64` or `aarch64`.
     ///
-    /// Nil in reports of a crashd version without this property, which reports only x86-64.
+    /// The value is nil in reports of a crashd version without this property, which supports only x86-64.
     public var architecture: String?
     /// How long the process had been running, in milliseconds; nil in reports of a crashd version without this
     /// property.
     public var uptime_ms: Int?
-    /// The numbers of requests, or nil if the process registered no request, and in older reports.
+    /// The numbers of requests, or nil if the process registered no request; nil also in older reports.
     public var requests: RequestCounts?
 
     /// Creates an identity from its parts.
@@ -216,7 +218,7 @@ extension CrashReport {
       self.unit = unit
     }
 
-    /// Encodes all keys, including those without a value.
+    /// Encodes all keys, including keys without a value.
     public func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: CodingKeys.self)
       try container.encode(pid, forKey: .pid)
@@ -266,7 +268,7 @@ extension CrashReport {
       self.sender = sender
     }
 
-    /// Encodes all keys, including those without a value.
+    /// Encodes all keys, including keys without a value.
     public func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: CodingKeys.self)
       try container.encode(number, forKey: .number)
@@ -294,7 +296,7 @@ extension CrashReport {
     }
   }
 
-  /// The diagnosis of a crash, and the rule that it comes from.
+  /// The diagnosis of a crash, and the rule that made the diagnosis.
   public struct Diagnosis: Codable, Sendable, Equatable {
     /// The cause of the crash as a stable identifier, such as `swift-runtime-failure` or `null-pointer`.
     public var cause: Cause
@@ -306,23 +308,24 @@ extension CrashReport {
     public var confidence: Double
     /// The full name of the object's class.
     ///
-    /// Nil if there is no object or if its class is unknown.
+    /// The value is nil if there is no object or if its class is unknown.
     public var className: String?
     /// The class, without its module, that the code expects the freed object to have or to inherit from.
     ///
-    /// The actual class of the object may be different. Nil if there is no evidence, or if `className` is set.
+    /// The actual class of the object can be different. The value is nil if there is no evidence, or if `className` is
+    /// set.
     public var expectedClass: String?
     /// The field that was probably accessed through a null pointer.
     ///
-    /// Nil if there is no evidence.
+    /// The value is nil if there is no evidence.
     ///
     /// `confidence` does not refer to this field.
     public var field: AccessedField?
-    /// The addresses and registers that the sentence is based on.
+    /// The addresses and registers on which the sentence is based.
     ///
     /// The sentence itself contains no addresses, so that equal crashes have equal sentences.
     ///
-    /// Nil if there are no further facts, and in reports of a crashd version without this property.
+    /// The value is nil if there are no further facts, and in reports of a crashd version without this property.
     public var evidence: String?
 
     /// Creates a diagnosis from its parts.
@@ -343,9 +346,9 @@ extension CrashReport {
     /// The class of the object; if it is unknown, the class that the code expects.
     public var objectClass: String? { className ?? expectedClass }
 
-    /// A readable class: `shop.Session`, or `Session, as the code expects`.
+    /// A readable class: The text is, for example, `shop.Session`, or `Session, as the code expects`.
     ///
-    /// Empty if no class is known.
+    /// The value is empty if no class is known.
     var classText: String { className ?? expectedClass.map { "\($0), as the code expects" } ?? "" }
   }
 
@@ -374,7 +377,7 @@ extension CrashReport {
     }
   }
 
-  /// The group that a crash belongs to.
+  /// The group to which a crash belongs.
   public struct Group: Codable, Sendable, Equatable {
     /// The key of the group, in hexadecimal digits.
     ///
@@ -384,18 +387,18 @@ extension CrashReport {
     public var title: String
     /// A key that is equal only for crashes at the same instruction of the same build.
     ///
-    /// Nil in reports of a crashd version without this property.
+    /// The value is nil in reports of a crashd version without this property.
     public var exact: String?
     /// A key that is equal for crashes of the same kind in the same in-app function, regardless of the function's
     /// callers.
     ///
-    /// Nil in reports of a crashd version without this property.
+    /// The value is nil in reports of a crashd version without this property.
     public var coarse: String?
     /// The version of the rules by which crashd computes the keys.
     ///
-    /// The same crash may have different keys in two versions.
+    /// The same crash can have different keys in two versions.
     ///
-    /// Nil in reports of a crashd version without this property; their keys have version 1.
+    /// The value is nil in reports of a crashd version without this property; the keys in these reports have version 1.
     public var version: Int?
 
     /// Creates a group from its parts.

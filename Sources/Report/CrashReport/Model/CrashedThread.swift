@@ -11,19 +11,19 @@ extension CrashReport {
     public var crashed: Bool
     /// The signal of this thread; nil if the thread did not crash.
     public var signal: Signal?
-    /// The runtime error message of this thread; nil if it has none.
+    /// The runtime error message of this thread; nil if there is none.
     public var reason: String?
     /// The frames of the stack, innermost first.
     ///
-    /// Inlined functions have frames of their own. The frames of async callers follow after the frames of the stack.
+    /// Each inlined function has a separate frame. The frames of async callers follow the frames of the stack.
     public var frames: [Frame]
-    /// The number of frames in the middle of a deep recursion that were omitted; nil if none were omitted.
+    /// The number of omitted frames in the middle of a deep recursion; nil if no frames were omitted.
     public var framesOmitted: Int?
     /// The index in `frames` before which frames were omitted.
     ///
-    /// Inlined functions are also entries of `frames`.
+    /// The index counts inlined functions as well, because they are also entries of `frames`.
     ///
-    /// Nil if no frames were omitted.
+    /// The value is nil if no frames were omitted.
     public var framesBeforeGap: Int?
     /// The values of the registers, by name: `rax`, … `rip`, `rflags`, or `x0`, … `sp`, `pc`, `pstate`.
     public var registers: [String: Address]
@@ -31,11 +31,11 @@ extension CrashReport {
     public var silence: Silence?
     /// The Swift task that the thread was running.
     ///
-    /// Nil if the thread was running no task, or if the runtime does not provide the task.
+    /// The value is nil if the thread was running no task, or if the runtime does not provide the task.
     public var task: Task?
     /// The request in which the thread crashed.
     ///
-    /// Nil if the thread did not crash, if it worked on no request, and if its request is unknown.
+    /// The value is nil in three cases: the thread did not crash, it worked on no request, or its request is unknown.
     public var request: Request?
 
     /// Creates a thread from its parts.
@@ -113,13 +113,14 @@ extension CrashReport {
 
   /// Why a sampled thread has no stack.
   public struct Silence: Codable, Sendable, Equatable {
-    /// Whether the thread blocks the sampling signal.
+    /// Whether the thread has no stack because it blocks the sampling signal.
     ///
-    /// If false, the thread did not respond to the sampling signal in time.
+    /// If the value is false, the thread did not respond to the sampling signal in time.
     public var isBlocking: Bool
-    /// The letter by which the kernel names the thread's state (`R` running, `S` sleeping, `D` in the kernel, …).
+    /// The letter by which the kernel denotes the state of the thread (`R` running, `S` sleeping, `D` in the kernel,
+    /// …).
     ///
-    /// Empty if the state is unknown.
+    /// The value is empty if the state is unknown.
     public var runState: String
 
     /// Creates a value from its parts.
@@ -137,13 +138,13 @@ extension CrashReport {
     public var symbolAddress: Address?
     /// The readable function name, demangled and simplified.
     ///
-    /// Empty if the name is unknown.
+    /// The value is empty if the name is unknown.
     public var function: String
     /// The linkage name; empty if unknown.
     public var mangled: String
-    /// The complete demangled name, with module, types and effects.
+    /// The complete demangled name, with module, types and effects (such as `async throws`).
     ///
-    /// Nil if `function` is already complete.
+    /// The value is nil if `function` is already complete.
     public var signature: String?
     /// The source file; nil if unknown.
     public var file: String?
@@ -151,9 +152,9 @@ extension CrashReport {
     public var line: Int?
     /// The source column, starting with 1; nil if unknown.
     public var column: Int?
-    /// `true` if the address itself has no line.
+    /// The value is `true` if the debug information has no line for the address itself.
     ///
-    /// `line` is then the nearest line of the same function. If the address has a line, the value is nil.
+    /// In this case, `line` is the nearest line of the same function. If the address has a line, the value is nil.
     public var isLineApproximate: Bool?
     /// The path of the image; nil if no image contains the address.
     public var image: String?
@@ -235,9 +236,9 @@ extension CrashReport {
     public static let cfi = Trust(rawValue: "cfi")
     /// The frame was found through the saved frame pointer.
     public static let framePointer = Trust(rawValue: "frame-pointer")
-    /// The frame is a word on the stack that looks like a return address.
+    /// The pc of the frame is a word on the stack that looks like a return address (stack scan).
     public static let scan = Trust(rawValue: "scan")
-    /// The frame is the resume address of a caller in the task's chain of AsyncContexts.
+    /// The pc of the frame is the resume address of a caller in the task's chain of AsyncContexts.
     public static let async = Trust(rawValue: "async")
     /// The frame was found by a method that this version does not define.
     public static let unknown = Trust(rawValue: "unknown")

@@ -17,7 +17,7 @@ extension CrashReport {
   public struct Death: Codable, Sendable, Equatable {
     /// The signal that ended the process, as the kernel reports it.
     ///
-    /// Nil if this kernel does not report how a process ended.
+    /// The value is nil if this kernel does not report how a process ended.
     public var signal: Int?
     /// Whether the kernel wrote a core dump, or passed the core dump to a helper program.
     public var dumpedCore: Bool
@@ -26,21 +26,21 @@ extension CrashReport {
     /// The number of OOM kills in this control group after the process was last seen running; nil if unknown.
     public var oomKills: Int?
 
-    /// Whether one of the OOM kills in `oomKills` may have hit this process; nil if none can have hit it.
+    /// Whether one of the OOM kills in `oomKills` could have hit this process; nil if none of them can have hit it.
     public var oomVictim: Bool?
-    /// The number of processes in the control group that the OOM kills in `oomKills` may have hit, including this
+    /// The number of processes in the control group that the OOM kills in `oomKills` could have hit, including this
     /// process.
     ///
-    /// Nil if the kills cannot have hit any process.
+    /// The value is nil if the kills cannot have hit any process.
     public var oomCandidates: Int?
     /// Whether the process had crashed before.
     ///
-    /// The process had either survived that crash, or was killed while it handled the crash. Nil if the process had not
-    /// crashed before.
+    /// The process had either survived that crash, or was killed while it handled the crash. The value is nil if the
+    /// process had not crashed before.
     public var afterCrash: Bool?
     /// systemd's result for the unit whose main process this was, such as `oom-kill` or `timeout`.
     ///
-    /// Nil if the result is unknown.
+    /// The value is nil if the result is unknown.
     public var unitResult: String?
 
     /// Creates a value from its parts.

@@ -28,8 +28,8 @@ public struct IncidentReport: Codable, Sendable, Equatable {
   public var sentence: String
   /// Whether the incident proves a bug in the program.
   ///
-  /// The value is `probable` if the deinit of the object was deferred, because without the delay the deinit might have
-  /// prevented the access.
+  /// The value is `probable` if the deinit of the object was deferred, because the deinit, had it run in time, might
+  /// have prevented the access.
   public var confidence: Confidence
   /// The method that was called on the object.
   public var method: String?
@@ -41,7 +41,7 @@ public struct IncidentReport: Codable, Sendable, Equatable {
   public var object: Object?
   /// The call site of the guard, such as `Module/File.swift:12`.
   ///
-  /// Nil for an incident without a call site.
+  /// The value is nil for an incident without a call site.
   public var site: String?
   /// The registers at the trap that was contained, by name: `rax`, … `rip`, `rflags`, or
   /// `x0`, … `pc`, `pstate`.
@@ -50,7 +50,7 @@ public struct IncidentReport: Codable, Sendable, Equatable {
   public var registers: [String: Address]?
   /// The contained request that the trap ended, with its age at the trap.
   ///
-  /// Nil for other incidents, and if the ring no longer had the request.
+  /// The value is nil for other incidents, and if the ring no longer contained the request.
   public var request: CrashReport.Request?
 
   /// The process in which an incident occurred.
@@ -84,7 +84,7 @@ public struct IncidentReport: Codable, Sendable, Equatable {
     public var address: Address
     /// The number that identifies the record in the process.
     ///
-    /// The poisoned fields of the object contain this number.
+    /// If the fields of the object are filled with poison values, these values contain this number.
     public var record: Int
     /// The time from the last release to the first access, in nanoseconds.
     public var age_ns: Int
@@ -94,15 +94,15 @@ public struct IncidentReport: Codable, Sendable, Equatable {
     public var release: [CrashReport.Frame]
     /// The size of the object in bytes.
     ///
-    /// Nil for objects of the quarantine, because only guard pages record this value.
+    /// The value is nil for objects of the quarantine, because only guard pages record this value.
     public var bytes: Int?
     /// The thread that allocated the object.
     ///
-    /// Nil for objects of the quarantine, because only guard pages record this value.
+    /// The value is nil for objects of the quarantine, because only guard pages record this value.
     public var allocationThread: Int?
     /// The stack of the allocation, innermost first.
     ///
-    /// Nil for objects of the quarantine, because only guard pages record this value.
+    /// The value is nil for objects of the quarantine, because only guard pages record this value.
     public var allocation: [CrashReport.Frame]?
 
     /// Creates an object from its parts.

@@ -1,4 +1,4 @@
-/// A set of string values that later versions of crashd may extend.
+/// A set of string values that later versions of crashd can extend.
 ///
 /// An unknown string is decoded, printed and encoded unchanged.
 ///
@@ -80,30 +80,30 @@ extension IncidentReport {
     /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// From the quarantine: a method of the freed object was called.
+    /// The quarantine recorded that the program called a method of the freed object.
     public static let call = Self("call")
-    /// From the quarantine: an async method of the freed object was called.
+    /// The quarantine recorded that the program called an async method of the freed object.
     public static let asyncCall = Self("asyncCall")
-    /// From the quarantine: the object was over-released.
+    /// The quarantine recorded that the program over-released the object.
     public static let overRelease = Self("overRelease")
-    /// From the quarantine: the numbers of retains and releases of the freed object differ.
+    /// The quarantine recorded that the numbers of retains and releases of the freed object differ.
     public static let retains = Self("retains")
-    /// From the quarantine: a handle was resolved after its object was freed.
+    /// The quarantine recorded that the program resolved a handle after its object was freed.
     public static let handle = Self("handle")
-    /// From a guard page: freed memory was read.
+    /// A guard page recorded that the program read freed memory.
     public static let read = Self("read")
-    /// From the quarantine or a guard page: freed memory was written.
+    /// The quarantine or a guard page recorded that the program wrote to freed memory.
     public static let write = Self("write")
-    /// From a guard page: memory was freed twice.
+    /// A guard page recorded that the program freed memory twice.
     public static let doubleFree = Self("doubleFree")
-    /// From a guard: an executor check failed.
+    /// A guard recorded that an executor check failed.
     public static let isolation = Self("isolation")
-    /// From contained work: a trap ended the work.
+    /// A trap ended contained work (`Shield.isolated`).
     public static let trap = Self("trap")
-    /// From a contained request: a trap ended the request.
+    /// A trap ended a contained request.
     public static let requestTrap = Self("requestTrap")
 
-    /// The kinds that this version defines: first those that are not kinds of guards.
+    /// The kinds that this version defines; the kinds that are not guard kinds come first.
     package static var known: [Self] {
       let others: [Self] = [
         .call, .asyncCall, .overRelease, .retains, .handle, .read, .write, .doubleFree, .trap, .requestTrap,
@@ -136,7 +136,8 @@ extension IncidentReport {
 
     /// The program continues after the fault.
     ///
-    /// A guard returns its fallback value, the quarantine delays the deinit, and a contained request gets an error.
+    /// In this mode, a guard returns its fallback value, the quarantine delays the deinit, and a contained request ends
+    /// with an error.
     public static let absorb = Self("absorb")
     /// The fields of the object are zeroed.
     public static let zero = Self("zero")

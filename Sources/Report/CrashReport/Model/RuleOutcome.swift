@@ -1,9 +1,9 @@
 extension CrashReport {
-  /// The result of evaluating one diagnosis rule.
+  /// The result of evaluating one diagnosis rule for a crash.
   public struct RuleOutcome: Codable, Sendable, Equatable {
     /// The name of the rule.
     public var rule: String
-    /// The cause of crashes that the rule detects.
+    /// The cause that the rule detects.
     public var cause: Cause
     /// The confidence of a diagnosis by this rule, from 0 to 1.
     public var confidence: Double

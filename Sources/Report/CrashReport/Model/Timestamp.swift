@@ -2,7 +2,7 @@
 public enum Timestamp: Sendable {
   /// Formats a time as RFC 3339 in UTC with microseconds, such as `2026-11-21T08:13:07.123456Z`.
   ///
-  /// The argument is in nanoseconds of `CLOCK_REALTIME`. Every value is valid, and the largest value is in the year
+  /// The argument is in nanoseconds of `CLOCK_REALTIME`. Every argument is valid, and the largest value is in the year
   /// 2554.
   public static func string(since1970_ns: UInt64) -> String {
     let seconds = Int(since1970_ns / 1_000_000_000)

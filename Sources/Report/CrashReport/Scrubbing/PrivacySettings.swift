@@ -2,7 +2,8 @@
 public struct PrivacySettings: Sendable, Equatable {
   /// Parts of key names that mark a value as secret.
   ///
-  /// An annotation is scrubbed if its key contains one of these parts. Upper and lower case are not distinguished.
+  /// An annotation is scrubbed if its key contains one of these parts. Upper-case and lower-case letters are treated as
+  /// equal.
   public var annotations = [
     "password", "passwd", "secret", "token", "authorization", "cookie", "credential", "api-key", "api_key", "apikey",
   ]

@@ -4,15 +4,15 @@
 ///
 /// `TextPattern` replaces Swift's `Regex`, which backtracks. The search of `Regex` for a mail address takes minutes for
 /// 64 KiB of letters. `TextPattern` instead follows all possible matches at once (Thompson's construction), and works
-/// on bytes. Among the matches that begin at the earliest position, it finds the longest match. `TextPattern` does not
-/// support back references, look-around or lazy repetition. Patterns with these features are refused when settings are
-/// read.
+/// on bytes. Among the matches that begin at the earliest position, `TextPattern` finds the longest match.
+/// `TextPattern` does not support back references, look-around or lazy repetition. Patterns with these features are
+/// refused when settings are read.
 struct TextPattern: Sendable {
   /// A set of byte values.
   typealias Bytes = SIMD4<UInt64>
 
   enum Step: Sendable {
-    /// Consumes the next byte and continues with the next step, if the byte is in the set.
+    /// Consumes the next byte if the byte is in the set, and continues with the next step.
     case take(Bytes)
     /// Continues with both given steps at the same position, and consumes no byte.
     case split(Int, Int)
@@ -25,9 +25,9 @@ struct TextPattern: Sendable {
   }
 
   let steps: [Step]
-  /// The bytes with which a match can begin.
+  /// The set of bytes with which a match can begin.
   private let first: Bytes
-  /// Whether a match can be empty, or can begin with a step that tests only the position.
+  /// Whether a match can be empty, or can begin with a step that only tests the position and consumes no byte.
   private let beginsAnywhere: Bool
 
   static let stepLimit = 2_000
@@ -81,15 +81,15 @@ extension TextPattern {
   private struct Search {
     let pattern: TextPattern
     let text: [UInt8]
-    /// The number of steps that the search may still take in this string.
+    /// The number of steps that the search is still allowed to take in this string.
     ///
-    /// The budget is needed because bytes after a match may be read several times.
+    /// The limit is needed because the search can read the bytes after a match several times.
     private var budget: Int
     private var now: [(step: Int, start: Int)] = []
     private var later: [(step: Int, start: Int)] = []
     /// For each step, the last position at which the step was added.
     ///
-    /// Each step is added only once per position.
+    /// The search adds each step only once per position.
     private var noted: [Int]
     private var open: [Int] = []
 
@@ -97,7 +97,7 @@ extension TextPattern {
 
     init(pattern: TextPattern, text: [UInt8]) {
       (self.pattern, self.text) = (pattern, text)
-      // The budget is sufficient for each step to read each byte a few times.
+      // The maximum number of steps is sufficient to read each byte a few times in each step of the pattern.
       budget = 8 * pattern.steps.count * (text.count + 64)
       noted = Array(repeating: -1, count: pattern.steps.count)
     }

@@ -3,7 +3,7 @@ indirect enum TextPatternPart {
   case bytes(TextPattern.Bytes)
   case sequence([TextPatternPart])
   case choice([TextPatternPart])
-  /// If `most` is nil, the number of repetitions is not limited.
+  /// If `most` is nil, the maximum number of repetitions is not limited.
   case repeated(TextPatternPart, least: Int, most: Int?)
   case place(TextPattern.Step)
 }
@@ -216,9 +216,9 @@ extension TextPatternParser {
 /// Compiles the parts of a pattern into steps.
 struct TextPatternBuilder {
   private(set) var steps: [TextPattern.Step] = []
-  /// The number of parts so far.
+  /// The number of parts that were compiled so far.
   ///
-  /// This number has its own limit, because empty parts have no steps, but nested repetitions multiply the parts.
+  /// This number has a separate limit, because empty parts have no steps, but nested repetitions multiply the parts.
   private var count = 0
 
   mutating func append(_ step: TextPattern.Step) throws(PatternProblem) {

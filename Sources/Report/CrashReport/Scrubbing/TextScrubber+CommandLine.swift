@@ -1,8 +1,8 @@
-/// Scrubs command lines. The scrubber replaces the values of options, variables and headers whose names mark secrets,
-/// and the user information in URLs.
+/// Scrubs command lines. Scrubs command lines: replaces the values of options, variables and headers whose names mark
+/// secrets, and the user information in URLs.
 ///
-/// The scrubber only splits words. The scrubber does not parse the options of specific programs. Therefore the scrubber
-/// does not detect `-pVALUE`, or a secret whose name is not in the list.
+/// The scrubber only splits words. The scrubber does not parse the options of specific programs. Therefore, the
+/// scrubber does not detect `-pVALUE`, or a secret whose name is not in the list.
 extension TextScrubber {
   /// Scrubs arguments, and joins them with blanks.
   ///
@@ -18,11 +18,11 @@ extension TextScrubber {
 
   /// Scrubs one argument.
   ///
-  /// The argument may itself be a command line, such as the argument of `sh -c`.
+  /// The argument can itself be a command line, such as the argument of `sh -c`.
   /// - Parameters:
   ///   - argument: The argument to scrub.
-  ///   - isValue: On input, whether the previous word is an option whose value is secret. On output, whether the last
-  ///     word of this argument is such an option.
+  ///   - isValue: On input, the flag states whether the previous word is an option whose value is secret. On output,
+  ///     the flag states whether the last word of this argument is such an option.
   /// - Returns: The scrubbed argument.
   private func scrub(argument: String, _ isValue: inout Bool) -> String {
     if isValue, !argument.hasPrefix("--") {
@@ -47,14 +47,14 @@ extension TextScrubber {
       }
       let (text, follows) = scrub(part: Self.withoutUserInfo(word))
       result += text
-      // The value of a header may consist of several words, so the rest of the argument is scrubbed.
+      // The value of a header can consist of several words, so the rest of the argument is scrubbed.
       if follows == .values, !rest.isEmpty { return result + " " + Self.mark }
       isValue = follows != .text
     }
     return result
   }
 
-  /// The secret words that follow a word.
+  /// States which words after a word are secret.
   private enum Follower {
     case text
     /// The next word is secret.
@@ -103,7 +103,7 @@ extension TextScrubber {
 
   /// Returns the bytes before the next blank that is not in quotes.
   ///
-  /// A quote that is not closed is an ordinary character.
+  /// A quote without a closing quote is an ordinary character.
   private static func word(_ bytes: Substring.UTF8View) -> Substring.UTF8View {
     var index = bytes.startIndex
     while index < bytes.endIndex, !isBlank(bytes[index]) {
@@ -120,9 +120,9 @@ extension TextScrubber {
     return isPlain ? argument : "'" + argument.replacing("'", with: #"'\''"#) + "'"
   }
 
-  /// Splits a line that `quoted` has created into its arguments.
+  /// Splits a line that `quoted` has created into arguments.
   ///
-  /// The last argument may be truncated.
+  /// The last argument can be truncated.
   private static func arguments(of line: String) -> [String] {
     var arguments: [[UInt8]] = []
     var (isIn, isQuoted, isEscaped) = (false, false, false)

@@ -46,7 +46,7 @@ public struct TextScrubber: Sendable {
 
   /// Returns whether the values of this key in a report are messages, names or sentences.
   ///
-  /// Inside these values, a hexadecimal address is scrubbed like any other string.
+  /// Inside such a text, a hexadecimal address is scrubbed like any other string.
   public static func isWords(_ key: String) -> Bool { wordKeys.contains(key) }
 
   private static let wordKeys: Set = ["text", "reason", "name", "sentence"]

@@ -1,8 +1,8 @@
 extension CrashReport {
-  /// How containment reacted to the crash.
+  /// A text that describes how containment reacted to the crash.
   ///
-  /// For example, `Drained: 50 requests finished, 0 lost, in 0.23 s; the process then ended by SIGILL.` The value is nil
-  /// if containment was off, or if there is nothing to say.
+  /// For example, the text is `Drained: 50 requests finished, 0 lost, in 0.23 s; the process then ended by SIGILL.` The
+  /// value is nil if containment was off, or if there is nothing to say.
   package var containmentText: String? {
     guard let containment else { return nil }
     let sentences = [
@@ -48,7 +48,7 @@ extension CrashReport {
 }
 
 extension CrashReport.Containment.End {
-  /// What ended the drain, as a clause.
+  /// The cause for which the drain ended, as a clause.
   fileprivate var clause: String {
     switch self {
     case .deadline: "the grace period was over"

@@ -4,16 +4,16 @@
 struct StackLayout {
   /// A row in the shown stack.
   ///
-  /// The numbers are indices into the thread's frames.
+  /// The numbers in a row are indices into the thread's frames.
   enum Row: Equatable {
     case frame(Int)
-    /// Consecutive runtime frames that are folded into one row.
+    /// A row for consecutive runtime frames that are folded.
     case folded(Range<Int>)
-    /// The `period` frames above this row are repeated `times` more times.
+    /// A row that states that the `period` frames above it are repeated `times` more times.
     case repeated(period: Int, times: Int)
-    /// Frames in the middle of a deep recursion that were not recorded.
+    /// A row for frames in the middle of a deep recursion that were not recorded.
     case gap(Int)
-    /// The heading before the async callers.
+    /// The heading above the async callers.
     case awaitedBy
   }
 

@@ -1,10 +1,10 @@
-/// Renders breadcrumbs: the time before the crash, the level, the category, the message, the metadata and the request.
-/// A column is omitted if it is empty for all breadcrumbs.
+/// Renders breadcrumbs with these columns: the time before the crash, the level, the category, the message, the
+/// metadata and the request. A column is omitted if it is empty for all breadcrumbs.
 extension TextRenderer {
   func breadcrumbsSection(_ report: CrashReport) -> [String] {
     if report.breadcrumbs.isEmpty { return [] }
     // The short form shows only the last breadcrumbs, because these breadcrumbs are the most relevant. The verbose form
-    // shows all of them.
+    // shows all breadcrumbs.
     let shown = verbose ? report.breadcrumbs[...] : report.breadcrumbs.suffix(12)
     let hidden = report.breadcrumbs.count - shown.count
     var lines = [style.strong("Breadcrumbs")]
@@ -37,7 +37,7 @@ extension TextRenderer {
   }
 }
 
-/// The columns of one breadcrumb, safe to print.
+/// The columns of one breadcrumb; the strings are safe to print.
 private struct BreadcrumbRow {
   var time: String
   var absoluteTime: String

@@ -1,4 +1,4 @@
-/// Renders the sections that follow after the stacks.
+/// Renders the sections that follow the stacks.
 extension TextRenderer {
   func detailsSection(_ report: CrashReport) -> [String] {
     let process = report.process
@@ -176,7 +176,7 @@ extension TextRenderer {
 
   /// Formats a share as a percentage.
   static func percent(_ share: Double) -> String {
-    // Check the range, because the share may come from an untrusted report and can have any value, including NaN.
+    // Check the range, because the share can come from an untrusted report and can have any value, including NaN.
     share >= 0 && share <= 1 ? "\(Int((share * 100).rounded())) %" : "unknown"
   }
 }

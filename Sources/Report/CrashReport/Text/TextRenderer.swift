@@ -3,12 +3,12 @@
 /// The output begins with the sentence of the diagnosis, the runtime error message, and the crashed thread. In-app
 /// frames stand out, and runtime frames are folded.
 ///
-/// The output contains no control characters except line feeds. With `color`, the output also contains the renderer's
-/// escape sequences.
+/// The output contains no control characters except line feeds. With `color`, the output also contains escape sequences
+/// of the renderer itself.
 public struct TextRenderer: Sendable {
   /// Whether to use ANSI colors.
   public var color: Bool
-  /// The width of the output in columns.
+  /// The width of the output, in terminal columns.
   ///
   /// Lines are fitted to this width, but the name of an in-app function is never truncated.
   public var width: Int
@@ -20,12 +20,12 @@ public struct TextRenderer: Sendable {
   public var showsThreads: Bool
   /// Whether to show the loaded ELF images.
   public var showsImages: Bool
-  /// The lookup of source excerpts; nil if no excerpts are shown.
+  /// A function that finds source excerpts; nil if no excerpts are shown.
   ///
   /// An excerpt is shown for the first in-app frame of the crash. The verbose form shows an excerpt for each in-app
   /// frame.
   public var source: SourceLookup?
-  /// The format of the times in the report.
+  /// The format in which times of the report are shown.
   public var times: ReportTimes
 
   /// Creates a renderer.
@@ -85,7 +85,7 @@ public struct TextRenderer: Sendable {
 
   /// Returns the sentence of the diagnosis.
   ///
-  /// The runtime error message follows if the message contains further information.
+  /// If the runtime error message contains further information, it follows the sentence.
   private func headline(_ report: CrashReport) -> [String] {
     let sentence = CleanText.line(report.diagnosis.sentence)
     let title = sentence.isEmpty ? "\(report.process.name) crashed by \(report.signal.name)" : sentence

@@ -9,7 +9,7 @@ struct DanglingEvidence: Sendable, Equatable {
   /// The register that contains a pointer to the block.
   var register: Int
   var state: BlockState
-  /// The part of the diagnosis sentence that states how the faulting value depends on the block.
+  /// The part of the diagnosis sentence that states how the faulting value was read from the block.
   var tie: String
   var architecture: Architecture
 
@@ -20,7 +20,7 @@ struct DanglingEvidence: Sendable, Equatable {
 
 // A register that points to a freed block is not sufficient evidence. In a measurement of 504 crashes that had not used
 // freed memory, a stale register pointed to a freed block in 168 crashes (a third). Therefore, each of the following
-// rules must show how the faulting operand depends on the block.
+// rules must show how the faulting operand was read from the block.
 extension CrashFacts {
   /// The evidence that the register of the faulting operand contains a word that is stored in a freed block.
   var danglingOperand: DanglingEvidence? { operandEvidence(in: freedBlocks) }
@@ -44,9 +44,10 @@ extension CrashFacts {
     return nil
   }
 
-  /// Whether the code read the value through the block's first word, at the offset of a class's value witness table.
+  /// Whether the code read the value through the block's first word, at the offset where the value witness table would
+  /// be if the first word were a class.
   ///
-  /// A freed block no longer contains a class, so the value is not a value witness table.
+  /// The first word of a freed block is no longer a class, so the value is not a value witness table.
   private func isOfClass(_ value: UInt64, of block: FreedBlock) -> Bool {
     !block.state.isTaken && block.state != .deinitialized && value >= DiagnosisRule.nullPage
       && memory.word(at: block.words.0 &- 8) == value
@@ -70,8 +71,8 @@ extension CrashFacts {
   private func callThroughOperand(in blocks: [FreedBlock]) -> DanglingEvidence? {
     guard isGeneralProtection, let instruction, instruction.kind == .call || instruction.kind == .jump,
       let operand = instruction.operands.first, operand.base != architecture.stackPointer,
-      // Require a canonical address of the operand. With any other address, the processor faulted when it read the
-      // operand, and not at the call.
+      // Require that the operand's address is canonical. If the address is not canonical, the processor faulted when it
+      // read the operand, and not at the call.
       isCanonical(operand.address(record.registers))
     else { return nil }
     for number in [operand.base, operand.index].compactMap({ $0 }) where number != architecture.programCounter {
@@ -90,16 +91,16 @@ extension CrashFacts {
   }
 
   private func callOfWord(in blocks: [FreedBlock]) -> DanglingEvidence? {
-    // A null target is not evidence, because zeros are common in memory. Another small number is evidence if the call
-    // loaded the number through a word of the block.
+    // A null target is not evidence, because zeros are common in memory. A small number other than zero is evidence if
+    // the call loaded the number through a word of the block.
     guard let target = wildTarget, target != 0 else { return nil }
     for number in record.pointerNumbers {
       let value = record.registers[number]
       guard value >= DiagnosisRule.nullPage, let distance = distance(to: target, from: value) else { continue }
       for block in blocks {
         let name = architecture.registerName(number)
-        // A deinitialized object still has its contents, and a reused block has the data of its new user. In both
-        // cases, a target that was loaded from the block is not evidence of a use of freed memory.
+        // A deinitialized object still has its contents, and a reused block contains the data of its current user. In
+        // both cases, a target that was loaded from the block is not evidence of a use of freed memory.
         if block.address == value, block.state != .deinitialized, !block.state.isTaken,
           target >= DiagnosisRule.nullPage, distance < block.bytes
         {
@@ -152,9 +153,10 @@ extension CrashFacts {
 
   var isSwiftCaller: Bool { frames.first { !$0.mangled.isEmpty }?.mangled.hasPrefix("$s") == true }
 
-  /// The evidence of a use-after-free that remains if no register points to the freed block any more.
+  /// Evidence of a use-after-free that does not need a register that points to the freed block.
   ///
-  /// The register of the faulting operand, or the target of a jump, has a value that glibc writes into freed blocks.
+  /// The evidence is that the register of the faulting operand, or the target of a jump, has a value that glibc writes
+  /// into freed blocks.
   var danglingRemains: String? {
     if let target = wildTarget, target >= DiagnosisRule.nullPage, !isOfOtherBlock, let remains = remains(target) {
       return "the call's target \(Address(target)) is \(remains)"
@@ -178,12 +180,12 @@ extension CrashFacts {
         let word = key &+ UInt64(bitPattern: stray) &* HeapFacts.strongReference
         if value == HeapFacts.sideTable(word) { return "the mark of a freed block, interpreted as a side table" }
       }
-      // Accept values near the mark that glibc writes, because string functions advance a pointer from the start of a
-      // string, or round it down to a multiple of the vector size.
+      // Accept values near the mark that glibc writes. String functions advance a pointer from the start of a string,
+      // or round the pointer down to a multiple of the vector size.
       if value &- key < 256 || key &- value < 64 { return "beside the mark of a freed block" }
     }
-    // Exclude values that are valid pointers into the heap. In a large heap, a valid pointer may look like a link
-    // between freed blocks, or like a pointer that a retain or release changed.
+    // Exclude values that are valid pointers into the heap. In a large heap, a valid pointer can by chance equal a link
+    // between freed blocks, or a pointer that a retain or release changed.
     if heap.range.contains(value) || isArena(value) { return nil }
     if heap.isLink(value) || isArenaLink(value), !isUnwritten(value) {
       return "the link from a freed block to the next one"
@@ -200,7 +202,8 @@ extension CrashFacts {
     return nil
   }
 
-  /// Whether the process has Swift's runtime, either as a library or in the thread's functions.
+  /// Whether the process has Swift's runtime, either as a library or statically linked, which the functions in the
+  /// thread's frames show.
   private var hasSwift: Bool {
     images.contains { $0.path.split(separator: "/").last?.hasPrefix("libswiftCore.so") == true }
       || frames.contains { frame in
@@ -209,7 +212,7 @@ extension CrashFacts {
   }
 
   /// Whether the code read the target of a method call from a second block, to which the first word of the block in r13
-  /// points.
+  /// (the register of self) points.
   ///
   /// In this case, the register of self does not contain an object, and the state of the second block has no relation
   /// to the call.
@@ -220,15 +223,17 @@ extension CrashFacts {
 
   /// Whether the block is freed and the word is the block's link to the next freed block.
   ///
-  /// The function checks the words of the block, because in a large heap a valid pointer may look like a link.
+  /// The function checks the words of the block, because in a large heap a valid pointer can by chance equal a link.
   private func isLink(of block: UInt64, _ word: UInt64) -> Bool {
     guard let second = memory.word(at: block &+ 8) else { return false }
     return BlockState.of(block, (word, second), heap: heap, isArena: isArena, isMetadata: mayBeMetadata) != nil
   }
 
-  /// Whether the link was read from a block that is in use but to which the program has not written yet.
+  /// Whether the value is an old link that was read from a block that is in use but to which the program has not
+  /// written yet.
   ///
-  /// When malloc allocates a block, malloc clears the mark that follows the link. The link itself remains.
+  /// When malloc allocates a block from a tcache, it clears the second word but keeps the link in the first word. The
+  /// link itself remains.
   private func isUnwritten(_ link: UInt64) -> Bool {
     record.generalRegisters.contains { pointer in
       [0, 8, 16].contains { memory.word(at: pointer &- $0) == link && memory.word(at: pointer &- $0 &+ 8) == 0 }
@@ -252,8 +257,8 @@ extension CrashFacts {
     }
   }
 
-  /// Returns the offset from `pointer` to the recorded memory word with the value `word`; nil if no word near the
-  /// pointer has this value.
+  /// Returns the offset from `pointer` to the recorded memory word with the value `word`; nil if no word at or after
+  /// the pointer has this value.
   ///
   /// The search ends at the largest offset that a method or field is expected to have.
   private func distance(to word: UInt64, from pointer: UInt64) -> UInt64? {
@@ -273,12 +278,12 @@ extension CrashFacts {
 
     /// The smallest value that is accepted as the value of a word of the block.
     ///
-    /// Small numbers are common in memory, so a match is usually not evidence. Small numbers are accepted only for a
-    /// reused block. The first word of this block contained the class of the former object, and may contain a small
+    /// Small numbers are common in memory, so a match is usually not evidence. The code accepts small numbers only for
+    /// a reused block. The first word of this block contained the class of the former object, and can contain a small
     /// number after the reuse.
     var leastValue: UInt64 { state.isTaken ? 1 : DiagnosisRule.nullPage }
 
-    /// Returns the name of the block's word that has the given value; nil if no word of the block has the value.
+    /// Returns the name of the word of the block that has the given value; nil if no word of the block has the value.
     func place(of value: UInt64) -> String? {
       // A deinitialized object still has its class, so a fault through its first word has another cause.
       if value == words.0, state != .deinitialized { return "first word" }
@@ -290,7 +295,7 @@ extension CrashFacts {
 
   /// The freed blocks to which registers point.
   ///
-  /// A register may point to the start of the block, or to the word 8 or 16 bytes after it.
+  /// A register can point to the start of the block, or to the word 8 or 16 bytes after it.
   var freedBlocks: [FreedBlock] {
     var blocks: [FreedBlock] = []
     for number in record.pointerNumbers {
@@ -303,7 +308,7 @@ extension CrashFacts {
     return blocks
   }
 
-  /// Returns the freed blocks to which the current value, or an earlier value, of a register may point.
+  /// Returns the freed blocks to which a register points, or pointed before the code changed the register.
   func freedBlocks(around value: UInt64, in register: Int) -> [FreedBlock] {
     ([0, 8, 16] as [UInt64]).compactMap { offset in
       let address = value &- offset
@@ -319,9 +324,9 @@ extension CrashFacts {
   /// Returns the state of a block, from its first words and, if the block is in a bin, from its neighbors in the bin's
   /// list.
   ///
-  /// If the neighbors do not point back, malloc has allocated the block again, and the program has not written to it
-  /// yet. Two pointers alone are not evidence, because two pointers may belong to any linked list. In glibc's lists, a
-  /// pointer points to the header of a block, 16 bytes before its contents.
+  /// If the neighbors do not point back to the block, malloc has allocated the block again, and the program has not
+  /// written to it yet. Two pointers alone are not evidence, because they can belong to any linked list. In glibc's
+  /// lists, a pointer points to the header of a block, 16 bytes before the contents of this block.
   private func state(of address: UInt64, _ words: (UInt64, UInt64)) -> BlockState? {
     let state = BlockState.of(address, words, heap: heap, isArena: isArena, isMetadata: mayBeMetadata)
     let chunk = address &- 16

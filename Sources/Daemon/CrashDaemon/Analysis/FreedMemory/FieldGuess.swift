@@ -9,11 +9,11 @@ import CrashSymbols
 struct FieldGuess {
   private let scope: ScopeDescription
   private let facts: CrashFacts
-  /// The maximum depth of nested values that the search enters.
+  /// The maximum depth of nested values at which the search for null pointers stops.
   ///
-  /// The limit exists because a damaged type description may contain a cycle.
+  /// The limit exists because a damaged type description can contain a cycle.
   private static let depthLimit = 8
-  /// The maximum size of a value that has no members and is not an array.
+  /// The maximum size of a variable's value if the value has no members and is not an array.
   private static let plainBytes: UInt64 = 16
   /// The maximum number of fields that are collected for one type.
   private static let fieldLimit = 4_096
@@ -31,7 +31,8 @@ struct FieldGuess {
   var field: CrashReport.AccessedField? {
     let values = scope.variables.compactMap { variable in value(of: variable).map { (variable, $0) } }
     let nulls = values.filter { isNull($0.1) }
-    // A null pointer to a number also explains the fault. In this case, the faulting field remains unknown.
+    // A null pointer to a type without fields, such as a number, also explains the fault. In this case, the faulting
+    // field remains unknown.
     if facts.record.address < Self.plainBytes, nulls.contains(where: { $0.0.type == nil }) { return nil }
     let direct = nulls.compactMap { variable, value in
       variable.type.flatMap { field(of: $0, at: facts.record.address &- value, through: variable.name) }
@@ -49,15 +50,15 @@ struct FieldGuess {
     return variable.isMemory ? facts.memory.word(at: value) : value
   }
 
-  /// Whether a pointer with the given value may be the faulting pointer, because the value is null or equals the value
-  /// of the instruction's register.
+  /// Whether a pointer with the given value can be the faulting pointer: the value is null or equals the value in the
+  /// register of the faulting instruction.
   private func isNull(_ value: UInt64) -> Bool {
     guard value != 0 else { return true }
     guard value < DiagnosisRule.nullPage, let base = facts.operand?.base else { return false }
     return facts.record.registers.indices.contains(base) && facts.record.registers[base] == value
   }
 
-  /// Returns the pointers inside the value of a variable that may explain the fault.
+  /// Returns the pointers that are stored in a variable's value and can explain the fault.
   private func members(
     of variable: ScopeDescription.Variable, at start: UInt64
   ) -> [(field: CrashReport.AccessedField, isKnown: Bool)] {

@@ -11,7 +11,7 @@ struct FieldLoad: Sendable, Equatable {
   var pointer: UInt64
   /// The address that the value was loaded from.
   var address: UInt64
-  /// The faulting memory operand, in assembler syntax.
+  /// The faulting memory operand, as text in assembler syntax.
   var operand: String
   var architecture: Architecture
 
@@ -40,8 +40,8 @@ extension CrashFacts {
   /// The instruction that loaded the register of the faulting operand.
   ///
   /// The value is nil if the code before the fault does not load the register, or if memory at the load's address now
-  /// has another value. The search ends at a call instruction, because the called function may have freed the block
-  /// after the load.
+  /// has another value. The search ends at a call instruction, because the called function can free the block after the
+  /// load.
   var fieldLoad: FieldLoad? {
     guard isMemoryFault || isGeneralProtection, !isFetch, let operand, let register = operand.base,
       record.registers.indices.contains(register), register != architecture.programCounter,
@@ -73,7 +73,7 @@ extension CrashFacts {
   ///
   /// A block is certainly free if it has a mark that no program writes. A block in a bin is also certainly free if the
   /// next block's header marks it as free. The words of the block alone are not sufficient. When malloc reuses the
-  /// block, its words remain until the program writes to the block.
+  /// block, the words that mark it as free remain until the program writes to the block.
   private func isSurelyFree(_ block: FreedBlock) -> Bool {
     if Self.isMarked(block.state) { return true }
     // Test glibc's flag PREV_INUSE, which is the lowest bit in the size of the next block.
@@ -81,6 +81,6 @@ extension CrashFacts {
     return next & 1 == 0 && Self.isBlockSize(next)
   }
 
-  /// Whether crashd should read the code before the fault, because this code may show a use of freed memory.
+  /// Whether crashd should read the code before the fault, because this code can show a use of freed memory.
   var mayBeFieldOfFreed: Bool { isNullAccess && !held.isEmpty || !freedHint.isEmpty }
 }

@@ -1,8 +1,8 @@
 import CrashReport
 import CrashRing
 
-// The following properties recognize traces of the allocator that are outside the main heap, or that are not sufficient
-// evidence.
+// The following properties recognize marks of the allocator that are outside the main heap, or that are too weak as
+// evidence on their own.
 extension CrashFacts {
   /// The alignment of a heap that glibc creates for a thread, as the exponent of a power of two.
   ///
@@ -14,13 +14,13 @@ extension CrashFacts {
   /// A link is the address of the next block, xor the page number of the block that contains the link. The link of the
   /// last block is the page number alone.
   ///
-  /// A register must point into the same heap as the link. Because the block and the link's target are in this heap, 21
-  /// bits of the link are known. Valid pointers do not have these 21 bits.
+  /// A register must point into the same heap as the link. Because both the block and the next freed block are in this
+  /// heap, 21 bits of the link are known. A pointer that is not a link does not have these values in the 21 bits.
   func isArenaLink(_ value: UInt64) -> Bool {
     guard value >= DiagnosisRule.nullPage, isCanonical(value) else { return false }
     return Set(record.generalRegisters.map { $0 >> Self.arenaBits }).contains { number in
-      // Accept only heaps at 2^40 or above, because the heaps of threads have these high addresses. `HeapFacts.isLink`
-      // recognizes links in the main heap.
+      // Accept only heaps at 2^40 or above, because glibc maps the heaps of threads at these high addresses.
+      // `HeapFacts.isLink` recognizes links in the main heap.
       guard number >= 1 << (40 - Self.arenaBits), number < 1 << (architecture.addressBits - Self.arenaBits) else {
         return false
       }
@@ -31,8 +31,8 @@ extension CrashFacts {
 
   /// A note that a register points to a freed block which contains the faulting value.
   ///
-  /// The note is empty if no register points to such a freed block. Another rule's sentence includes this note. The
-  /// note is not a diagnosis, because in a third of all crashes a register points to freed memory.
+  /// The note is empty if no register points to such a freed block. The sentence of another rule's diagnosis includes
+  /// this note. The note is not a diagnosis, because in a third of all crashes a register points to freed memory.
   var freedHint: String {
     guard isMemoryFault || isGeneralProtection, !isFetch, let operand else { return "" }
     for number in [operand.base, operand.index].compactMap({ $0 }) where record.isPointerRegister(number) {

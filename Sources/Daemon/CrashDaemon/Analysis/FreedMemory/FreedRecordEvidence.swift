@@ -3,7 +3,8 @@ import CrashRing
 
 /// The record of an object that had left the quarantine before a crash, and whose address is in a register.
 ///
-/// The record alone is not evidence. The program may have reused the memory, and the new use may have caused the crash.
+/// The record alone is not evidence. The program could have reused the memory, and the new use could have caused the
+/// crash.
 struct FreedRecord: Sendable {
   var incident: Incident
   /// The stack of the last release, innermost first.
@@ -12,7 +13,8 @@ struct FreedRecord: Sendable {
   var address: UInt64 { incident.record?.address ?? 0 }
   var bytes: UInt64 { UInt64(incident.record?.bytes ?? 0) }
 
-  /// The words for the freed object in a sentence, such as `memory that was a App.Session until 3 ms before`.
+  /// The phrase that describes the freed object in a sentence, such as `memory that was a App.Session until 3 ms
+  /// before`.
   var text: String {
     let age_ns = Int(clamping: incident.record?.age_ns ?? 0)
     return "memory that was a \(incident.subject) until \(IncidentBuilder.duration(age_ns)) before"
@@ -43,7 +45,7 @@ extension RingContents {
     return Array(own.prefix(Self.freedRecordLimit))
   }
 
-  /// The frames in the records of freed objects and of objects that are still in quarantine.
+  /// The stack frames in the records of freed objects and in the records of objects that are still in quarantine.
   var framesOfFreedRecords: [CrashRecord.Frame] {
     records.flatMap { freedRecords(of: $0) + heldObjects(of: $0) }.flatMap {
       IncidentBuilder.frames(of: $0, images: images)
@@ -63,14 +65,14 @@ extension CrashFacts {
     return freedRecords.first { $0.address == evidence.block }
   }
 
-  /// The evidence that Swift used memory as an object after the memory was reused for other data.
+  /// The evidence that the program used memory as a Swift object after the memory was reused for other data.
   ///
   /// Before the reuse, the memory contained an object of a protected class. Over time, many objects have the same
-  /// address, so a former object at the address is not sufficient evidence. The fault must show that Swift used the
-  /// memory as an object although it is not an object. One of two cases shows this use:
+  /// address, so the fact that an object was at the address is not sufficient evidence. The fault must show that the
+  /// program used the memory as an object although the memory is not an object. One of two cases shows this use:
   /// - A method call with the object in the register of self read the first word of the memory, and this word is not a
   ///   class.
-  /// - The runtime retained, released or destroyed the object and read that first word.
+  /// - The runtime retained, released or destroyed an object at this address and read that first word.
   ///
   /// The words around the address must also show that no buffer overrun damaged a live object. After an overrun, a live
   /// object would still have a plausible reference count. An overrun would also have overwritten the block size that
@@ -88,9 +90,9 @@ extension CrashFacts {
     freedRecords.compactMap { block(withoutObjectAt: $0.address, what: $0.text) }
   }
 
-  /// Returns a block in use whose words cannot belong to a live or freed object.
+  /// Returns a block that is in use and whose words cannot belong to a live or freed object.
   ///
-  /// Returns nil if the words may belong to an object, or if the record does not contain them.
+  /// Returns nil if the words could belong to an object, or if the record does not contain them.
   func block(withoutObjectAt address: UInt64, what: String) -> FreedBlock? {
     guard let first = memory.word(at: address), let second = memory.word(at: address &+ 8),
       let size = memory.word(at: address &- 8), Self.isBlockSize(size), !isAlive(second),
@@ -107,8 +109,8 @@ extension CrashFacts {
     return bytes % 16 == 0 && (32...1 << 30).contains(bytes)
   }
 
-  /// Whether the word is the reference count of a live object, which is not in deinit and has references or a side
-  /// table.
+  /// Whether the word is the reference count of a live object: the object is not in deinit, and has references or a
+  /// side table.
   private func isAlive(_ counts: UInt64) -> Bool {
     if counts & 0xffff_ffff == 0xffff_ffff { return true }
     if counts >> 62 == 3 { return HeapFacts.sideTable(counts) >> architecture.addressBits == 0 }
@@ -126,7 +128,7 @@ extension CrashFacts {
     return isLoad || isAsyncCall
   }
 
-  /// Whether the failed read was the read that loads the code address of an async method.
+  /// Whether the read that failed was the load of an async method's code address.
   var isAsyncCall: Bool {
     guard operand?.base != nil, !isFetch else { return false }
     switch architecture {

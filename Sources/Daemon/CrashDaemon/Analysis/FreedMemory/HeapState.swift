@@ -23,7 +23,7 @@ struct HeapFacts: Sendable, Equatable {
   ///
   /// In a freed block, a stray retain or release changes glibc's data by this number.
   static let strongReference: UInt64 = 1 << 33
-  /// The maximum number of stray retains or releases that a diagnosis may assume.
+  /// The maximum number of stray retains or releases that a diagnosis is allowed to assume.
   private static let strayLimit: Int64 = 32
 
   /// Returns the number of stray retains that change `original` into `value`.
@@ -36,14 +36,14 @@ struct HeapFacts: Sendable, Equatable {
     return abs(count) <= strayLimit ? count : nil
   }
 
-  /// Whether the first word of a block is glibc's link to the next free block, including the link of the last free
+  /// Whether the first word of a block is glibc's link to the next free block, including the link of the list's last
   /// block.
   func leads(from block: UInt64, to word: UInt64) -> Bool {
     let next = word ^ (block >> 12)
     return next == 0 || range.contains(next) && next % 16 == 0
   }
 
-  /// Whether the word is glibc's link to the next free block of the heap.
+  /// Whether the word is glibc's link to the next free block , in the main heap.
   ///
   /// A link is the address of the next block, xor the page number of the block that contains the link. The link of the
   /// last block is the page number alone.
@@ -54,8 +54,8 @@ struct HeapFacts: Sendable, Equatable {
     let last = range.upperBound - 1
     let pages = range.lowerBound >> 12...last >> 12
     if pages.contains(word) { return true }
-    // Compare the highest bits first, because the page number in a link does not change the highest bits of the next
-    // block's address.
+    // Compare the highest bits first, because the xor with the page number leaves the highest bits of the next block's
+    // address unchanged.
     guard word >> 36 == range.lowerBound >> 36 || word >> 36 == last >> 36 else { return false }
     return pages.contains { page in
       let next = word ^ page
@@ -65,7 +65,8 @@ struct HeapFacts: Sendable, Equatable {
 
   /// The maximum size of a heap in which `isLink` recognizes links.
   ///
-  /// The size is limited because the search tries each page, and because more values match by chance in a larger heap.
+  /// The size is limited because the search tries each page of the heap, and because more values match by chance in a
+  /// larger heap.
   private static let linkLimitBytes: UInt64 = 1 << 28
 
   /// Returns the address of the side table, if the second word of an object is read as a reference to a side table.
@@ -86,11 +87,11 @@ enum BlockState: Sendable, Equatable {
   case listed
   /// Freed, in a bin, with pointers to glibc's arena or to neighbors in its first words.
   ///
-  /// `drift` is the number of stray retains or releases that occurred after the block was freed.
+  /// The associated value `drift` is the number of stray retains or releases that occurred after the block was freed.
   case binned(drift: Int64)
   /// Deinitialized, but not freed, because unowned references to the object remain.
   case deinitialized
-  /// In use by other code; the string describes the former or the expected contents.
+  /// In use , because the memory was reused; the string describes the former or the expected contents.
   case taken(String)
 
   /// The maximum number of stray retains or releases that is accepted for a block in a bin.
@@ -107,8 +108,8 @@ enum BlockState: Sendable, Equatable {
   ///   - words: The first two words of the block.
   ///   - heap: The facts about the heap.
   ///   - isArena: Whether an address is in the data of glibc.
-  ///   - isMetadata: Whether a class may be at an address, which must then be in an image or in the heap.
-  /// - Returns: The state; nil if the block may be in use.
+  ///   - isMetadata: Whether a class can be at an address, because the address is in an image or in the heap.
+  /// - Returns: The state; nil if the block is perhaps in use.
   static func of(
     _ address: UInt64, _ words: (UInt64, UInt64), heap: HeapFacts, isArena: (UInt64) -> Bool,
     isMetadata: (UInt64) -> Bool
@@ -122,19 +123,19 @@ enum BlockState: Sendable, Equatable {
     if isDeiniting, strong < 32 {
       if heap.leads(from: address, to: first) { return .fastBin }
       // Two small integers that the program stored can look like this reference count. A deinitialized object still
-      // begins with its class, so this code checks the first word, too.
+      // begins with its class, so this code also checks the first word.
       if isMetadata(first) { return .deinitialized }
     }
     // When malloc returns a block from a tcache to the program, malloc clears the second word of the block. Therefore,
-    // if the second word is zero, the block may be in use although the program has not written to it yet.
+    // if the second word is zero, the block is perhaps in use although the program has not written to it yet.
     if second != 0, heap.leads(from: address, to: first) { return .listed }
     func isLink(_ word: UInt64) -> Bool { isArena(word) || heap.range.contains(word) && word % 16 == 0 }
     guard isLink(first) else { return nil }
-    // One of the two words may be a pointer to another free block. The other word must then point into the arena, which
-    // is the end of the list.
+    // If one of the two words is a pointer to another free block, the block can be at the end of a bin's list. The
+    // other word must then point into the arena, where the list ends.
     if isLink(second), isArena(first) || isArena(second) { return .binned(drift: 0) }
     // No program writes a pointer that differs from a valid pointer by the number that a few retains add. In a large
-    // heap, the changed pointer may by chance be a valid pointer. Therefore, this code excludes values that point into
+    // heap, the changed pointer can by chance be a valid pointer. Therefore, this code excludes values that point into
     // the heap.
     guard !heap.range.contains(second), !isArena(second) else { return nil }
     let stray = (-Self.binnedStrays...Self.binnedStrays).first { count in

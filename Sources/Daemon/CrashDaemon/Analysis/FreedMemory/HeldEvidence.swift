@@ -3,8 +3,8 @@ import CrashRing
 
 /// Evidence that an object in quarantine explains a crash.
 ///
-/// The quarantine did not detect the use of the object itself. For example, the program called a method directly, and
-/// not through the method table of the class.
+/// The quarantine did not detect the use of the object, because no call went through the object's replaced class. For
+/// example, the program called a method directly, without reading the method table of the class.
 struct HeldEvidence: Sendable {
   var object: FreedRecord
   /// The part of the sentence that states how the fault used the object.
@@ -33,15 +33,16 @@ extension RingContents {
 }
 
 extension CrashFacts {
-  /// The object in quarantine whose method caused the fault.
+  /// The object in quarantine in whose method the fault occurred.
   ///
   /// A register that points to an object in quarantine is not sufficient evidence, because registers often point to an
-  /// object after its last release. The fault must be in a method of the object's class, and an empty value must have
-  /// caused the fault. The method must have been called on the object, which Swift passes in the register of self.
+  /// object after its last release. The fault must be in a method of the object's class, and its cause must be an empty
+  /// value that the method read. The method must have been called on the object, which Swift passes in the register of
+  /// self.
   ///
-  /// For an inlined method, any register may contain the object, and the register of self must not contain a live
-  /// object to which the method may belong. In other code, the null pointer must have been loaded from the object
-  /// directly before the fault.
+  /// For an inlined method, any register can contain the object, and the register of self must not contain a live
+  /// object to which the method could belong. If the fault is not in a method of the class, the null pointer must have
+  /// been loaded from the object directly before the fault.
   var heldObject: HeldEvidence? {
     // Exclude faults in deferred deinits. Under the policy `absorb`, the quarantine defers a deinit, and the deferred
     // deinit is allowed to use its object.
@@ -83,7 +84,7 @@ extension CrashFacts {
 
   /// Whether a function is a method of the class.
   ///
-  /// The name of the class may include the module.
+  /// The name of the class can include the module.
   private static func isMethod(_ frame: CrashReport.Frame, of className: String) -> Bool {
     guard frame.mangled.hasPrefix("$s"), let name = className.split(separator: ".").last else { return false }
     let text = frame.signature ?? frame.function

@@ -1,6 +1,6 @@
 import CrashReport
 
-/// The words of the crashed process's memory that its record contains.
+/// The words of the crashed process's memory that the crash record contains.
 struct MemoryWords: Sendable {
   /// A range of recorded bytes, with the address of its first byte.
   struct Piece: Sendable, Equatable {

@@ -10,9 +10,9 @@ import CrashSymbols
 ///
 /// Functions of the following kinds are not in-app:
 /// - Functions of system libraries and of the Swift runtime with its modules, even if these are linked statically.
-/// - Compiler-generated code (thunks, accessors), and functions in the headers of the system and of compilers.
-/// - The code of this package, and the code of packages on which the program depends. SwiftPM builds these packages
-///   from `…/checkouts/…`.
+/// - Compiler-generated code (thunks, accessors), and inline functions from headers of the system and of compilers.
+/// - The code of this package, and the code of packages on which the program depends. SwiftPM stores the sources of
+///   packages in `…/checkouts/…`.
 enum Ownership {
   static func isOwn(mangled: String, file: String?, line: Int?, image: String?) -> Bool {
     guard let image, !KnownNames.shared.isSystem(image: image) else { return false }
@@ -30,14 +30,14 @@ enum Ownership {
     return KnownNames.shared.isOwn(file: file)
   }
 
-  /// The origin of a function, which its linkage name shows.
+  /// The origin of a function, according to its linkage name.
   enum Origin: Sendable {
     /// The function belongs to a runtime or to the compiler.
     case runtime
-    /// The function has a name like the functions in Foundation's C parts; it belongs to Foundation if it has no debug
-    /// information.
+    /// The function has a name like the functions in Foundation's C parts; the function belongs to Foundation if it has
+    /// no debug information.
     case foundation
-    /// The function is compiler-generated, unless the debug information has a line for it.
+    /// The function is treated as compiler-generated, unless the debug information has a line for it.
     ///
     /// For example, `__allocating_init` is a thunk for a designated initializer, but contains the code of a convenience
     /// initializer.
@@ -64,11 +64,11 @@ enum Ownership {
       || stem.hasSuffix("fC") && Demangler.full(String(stem)).contains("__allocating_init")
   }
 
-  /// Whether the name belongs to the inner of two nested implicit closures.
+  /// Whether the name belongs to the inner one of two nested implicit closures.
   ///
   /// swiftc emits these closures for a method reference as an argument, such as `shop.respond`. The parts of an async
-  /// closure have names of this form, too. A closure of the program inside this closure has a name with a different
-  /// end.
+  /// closure have names of this form, too. A closure that the program itself contains inside this closure has a name
+  /// with a different end.
   private static func isMethodReference(_ stem: Substring) -> Bool {
     stem.contains("fu") && stem.firstMatch(of: #/fu\d*_.*fu\d*_(T[A-Z]\d*_?)*$/#) != nil
   }
@@ -102,7 +102,7 @@ enum Ownership {
     // Swift runtime, and the demangler.
     "__dispatch_", "___dispatch_", "__DISPATCH_", "_os_object_", "os_object_", "_Block_", "__swift_", "_ZN7__swift",
     "_ZNK7__swift", "block_copy_helper", "block_destroy_helper", "__copy_helper_block_", "__destroy_helper_block_",
-    // This name has no module, because swiftc emits the function itself.
+    // The name of this function contains no module, because swiftc emits the function itself.
     "objectdestroy",
   ]
   /// The prefixes of the functions in Foundation's C parts.
@@ -144,15 +144,16 @@ enum Ownership {
   /// Whether the function is Swift code of the toolchain or of this package.
   static func isRuntime(_ mangled: String) -> Bool {
     guard mangled.hasPrefix("$s") || mangled.hasPrefix("$S") else { return false }
-    // `$ss…` is a name in the module Swift. `$sS…` is a name in a type of this module that has a short code (Sa Array,
-    // Si Int, SS String, Sq Optional).
+    // A mangled name that starts with `$ss` is a name in the module Swift. A mangled name that starts with `$sS` is a
+    // name in a type of this module that the mangling abbreviates (Sa Array, Si Int, SS String, Sq Optional).
     if mangled.hasPrefix("$ss") || mangled.hasPrefix("$sS") { return isExtensionOfOthers(mangled) == false }
     return Demangler.module(of: mangled).map(runtimeModules.contains) ?? false
   }
 
   /// Whether another module declares the function, in an extension of a standard library type.
   ///
-  /// The mangled name of the context consists of the type, the module of the extension and `E`.
+  /// In the mangled name of such a function, the name of the extension consists of the type, the module of the
+  /// extension and `E`.
   private static func isExtensionOfOthers(_ mangled: String) -> Bool {
     Demangler.module(of: mangled).map { !runtimeModules.contains($0) } ?? false
   }
@@ -174,7 +175,7 @@ enum Ownership {
   ///
   /// The functions of these headers are inlined into the program's functions.
   ///
-  /// A compiler may write the path of a header with `..`:
+  /// A compiler can write the path of a header with `..`:
   /// `/usr/lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/optional`.
   private static func isSystem(file: String) -> Bool {
     systemHeaderDirectories.contains(where: file.hasPrefix) || systemHeaderParts.contains(where: file.contains)
@@ -189,7 +190,7 @@ enum Ownership {
 
   /// Whether the file is code of this package that runs in the host process.
   ///
-  /// Frames of this code are in the stacks of deferred deinits.
+  /// The stack of a deferred deinit contains frames of this code, because the shield runs the deinit.
   private static func isShield(file: String) -> Bool { shieldDirectories.contains(where: file.contains) }
 
   private static let shieldDirectories = [

@@ -45,8 +45,8 @@ struct PageEvidence: Sendable {
 }
 
 extension RingContents {
-  /// Returns the guard page's incident that led to a crash: the incident has the thread and the faulting address of the
-  /// crash.
+  /// Returns the guard page's incident that led to a crash: the thread and the faulting address of this incident equal
+  /// those of the crash.
   func pageIncident(of record: CrashRecord) -> Incident? {
     guard record.signal == SIGSEGV, record.code > 0, record.code != 128 else { return nil }
     return incidents.first { incident in
@@ -55,7 +55,7 @@ extension RingContents {
     }
   }
 
-  /// The frames in all incidents of guard pages that led to crashes.
+  /// The frames in all incidents at guard pages that led to crashes.
   var framesOfPages: [CrashRecord.Frame] {
     let incidents = records.compactMap { pageIncident(of: $0) }
     return incidents.flatMap { IncidentBuilder.frames(of: $0, images: images) }
@@ -63,7 +63,7 @@ extension RingContents {
 }
 
 extension DiagnosisRule {
-  /// The rules that use the incidents of guard pages.
+  /// The rules that use the incidents at guard pages.
   static let pages: [DiagnosisRule] = [
     DiagnosisRule("guard-slot-freed", cause: .dangling, 1, on: [.signal, .address]) { facts in
       facts.page.flatMap { $0.isOfFreed ? $0.text : nil }

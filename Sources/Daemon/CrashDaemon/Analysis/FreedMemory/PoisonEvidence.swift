@@ -16,14 +16,15 @@ struct PoisonEvidence: Sendable, Equatable {
   private static let classes: UInt32 = 1 << 11
   /// The range of the low 16 bits, which are the sum of 0x8000, the object's size and an offset.
   ///
-  /// If the sum is outside the range, the addition of the offset may also have changed the record number in the higher
+  /// If the sum is outside the range, the addition of the offset can also have changed the record number in the higher
   /// bits.
   private static let lowHalf: Range<UInt64> = 0x4000..<0xE000
 
-  /// Decodes a poison value; nil if the value does not belong to a class that the process protected.
+  /// Decodes a poison value; nil if the value is not a poison value, or does not name a class that the process
+  /// protected.
   init?(register: Int, value: UInt64, classes: [ProtectedClass], architecture: Architecture) {
-    // The low 16 bits contain the object's size. The program may have added an offset, and a runtime may have masked
-    // some bits.
+    // The low 16 bits contain the object's size. The program could have added an offset, and the code of a runtime
+    // could have cleared some bits of the pointer.
     guard value >> 48 == Self.tag, Self.lowHalf.contains(value & 0xFFFF) else { return nil }
     let record = UInt32(truncatingIfNeeded: value >> 16)
     let index = Int(record % Self.classes)
@@ -46,7 +47,7 @@ extension CrashFacts {
     return record.objectClass.isEmpty ? freedRecord?.incident.subject : record.objectClass
   }
 
-  /// The evidence that the register that led to the fault contains a poison value.
+  /// The evidence that a register of the faulting operand contains a poison value.
   var poison: PoisonEvidence? {
     guard isGeneralProtection, !protectedClasses.isEmpty else { return nil }
     let numbers = [operand?.base, operand?.index].compactMap { $0 }

@@ -4,23 +4,23 @@ import CrashSymbols
 
 /// A class that the object at an address should have, according to the code.
 ///
-/// The code shows the class as the type of a variable, or as a class whose name a function's code contains.
+/// The class is the type of a variable in scope, or a class to which a function's code refers.
 struct ExpectedClass: Sendable, Equatable {
   /// The name of the class without its module.
   var name: String
   /// The size of an instance in bytes.
   var bytes: UInt64
-  /// Whether the object may be an instance of a derived class whose instances have the size `bytes`.
+  /// Whether the object can be an instance of a derived class whose instances have the size `bytes`.
   var isDerived = false
   /// Whether a variable that contains the object's address has the class as its type.
   ///
-  /// If the value is false, the name of the class only occurs in the code of the function.
+  /// If the value is false, only the code of the function refers to the class.
   var isOfVariable = false
 
   /// The size of the block that glibc allocates for an instance, including the header; 0 if `bytes` is invalid.
   var blockBytes: UInt64 { (16..<1 << 30).contains(bytes) ? max(32, (bytes + 8 + 15) & ~15) : 0 }
 
-  /// Whether a block of the given size may have contained an instance of the class before another allocation reused the
+  /// Whether a block of the given size can have contained an instance of the class before another allocation reused the
   /// block.
   ///
   /// malloc returns a block that is 16 bytes larger than `blockBytes` if the rest of a free block would be too small
@@ -29,11 +29,11 @@ struct ExpectedClass: Sendable, Equatable {
 }
 
 extension CrashFacts {
-  /// The block that Swift used as an object although it is not an object.
+  /// The block that the program used as a Swift object although the block is not an object.
   ///
   /// The code followed the first words of the block, which are neither a class nor a reference count. The words around
   /// the block exclude two other causes. An overrun of the preceding block would have overwritten glibc's header of
-  /// this block. A stray write to a live object would not have changed the object's reference count. The remaining
+  /// this block. After a stray write to a live object, the object would still have its reference count. The remaining
   /// causes are that the memory was reused, or that the memory was never an object.
   var blockWithoutObject: FreedBlock? { useWithoutObject?.block }
 
@@ -66,10 +66,11 @@ extension CrashFacts {
     return Self.isBlockSize(next)
   }
 
-  /// Returns the evidence that the code used the first words of the block as an object.
+  /// Returns the evidence that the code used the block as an object, because the fault occurred when the code followed
+  /// its first words.
   ///
   /// The runtime reads the first and the second word of an object. The second word is the reference count or refers to
-  /// a side table. The program's code reads only the first word and does not compute with it.
+  /// a side table. The program's code reads only the first word and does not compute with this word.
   private func use(of block: FreedBlock) -> DanglingEvidence? {
     if isInObjectFunction { return operandEvidence(in: [block]) ?? callEvidence(in: [block]) }
     guard !isInSwiftRuntime else { return nil }
@@ -80,9 +81,10 @@ extension CrashFacts {
     return operandEvidence(in: [object]) ?? callEvidence(in: [object]) ?? selfEvidence(in: [object])
   }
 
-  /// Whether the fault is in a function of the Swift runtime that has an object as a parameter and reads it.
+  /// Whether the fault is in a function of the Swift runtime that has an object as a parameter and reads the object's
+  /// words.
   ///
-  /// Other images may have static C++ functions with the same name. Only the runtime's own functions have mangled names
+  /// Other images can have static C++ functions with the same name. Only the runtime's own functions have mangled names
   /// that contain types of the runtime.
   private var isInObjectFunction: Bool {
     guard isInSwiftRuntime, let name = frames.first?.mangled, !name.hasPrefix("$s") else { return false }
@@ -92,7 +94,7 @@ extension CrashFacts {
   /// Whether the faulting instruction reads a method or the value witness table from a class.
   ///
   /// The offsets 0 and 8 from the register are excluded. At these offsets, an object has its class and its reference
-  /// count, so the instruction may have read an object to which the block points. A read at these offsets does not show
+  /// count, so the instruction can have read an object to which the block points. A read at these offsets does not show
   /// that the block itself should be an object.
   private var isLoadByClass: Bool {
     guard let operand, operand.base != nil, operand.index == nil, !isFetch, instruction?.kind != .call,
@@ -107,10 +109,10 @@ extension CrashFacts {
   /// The offset from a class to the pointer to its value witness table.
   private static let valueWitnesses: Int64 = -8
 
-  /// The evidence that the code used a reused block, whose size is the size of an expected class.
+  /// The evidence that the code used a reused block whose size matches an expected class.
   ///
   /// A dangling pointer points to a block of the former object's size, because malloc reuses freed blocks for
-  /// allocations of about the same size. A pointer that never pointed to an object may point to a block of any size.
+  /// allocations of about the same size. A pointer that never pointed to an object can point to a block of any size.
   var danglingReuse: (evidence: DanglingEvidence, expected: ExpectedClass)? {
     guard !expectedClasses.isEmpty, let (block, evidence) = useWithoutObject,
       let expected = expectedClasses.first(where: { $0.fits(block.bytes + 8) })
@@ -126,7 +128,7 @@ extension CrashFacts {
   /// If several rules found evidence, the evidence of the first rule is used.
   private var freedObject: DanglingEvidence? { danglingOperand ?? danglingCall ?? danglingSelf ?? danglingField }
 
-  /// The class that the code expects at the freed block.
+  /// The class that the code expects the freed block to be an instance of.
   ///
   /// The value is nil if the code names no class whose instances have the block's size, or several such classes.
   var freedClass: ExpectedClass? {
@@ -140,8 +142,8 @@ extension CrashFacts {
     return first
   }
 
-  /// Returns the class that the code expects at the block that the rule with the given name found; nil if the class is
-  /// unknown.
+  /// Returns the class that the code expects at the address of the block that the rule with the given name found; nil
+  /// if the class is unknown.
   func expectedClass(by rule: String) -> String? {
     switch rule {
     case DiagnosisRule.reuse, DiagnosisRule.reuseByCode: danglingReuse?.expected.name
@@ -181,7 +183,8 @@ extension CrashFacts {
 
   /// The maximum number of different instance sizes of the expected classes.
   ///
-  /// With more sizes, a match is weak evidence. For example, the main function of a program names most of its classes.
+  /// With more sizes, a match is weak evidence. For example, the main function of a program refers to most of the
+  /// program's classes.
   private static let sizeLimit = 4
 
   private static func classes(

@@ -19,18 +19,18 @@ struct GuardIncident: Sendable {
     parts.map { "\($0.file):\(incident.word)" }
   }
 
-  /// The reason of the incident, with types and numbers, but without a full stop.
+  /// The reason of the incident, including types and numbers, but without a full stop.
   var reason: String { parts?.reason ?? incident.subject }
 
-  /// Splits the subject, which consists of the file, a colon, a space, and the reason.
+  /// Splits the incident's subject, which consists of the file, a colon, a space, and the reason.
   private var parts: (file: String, reason: String)? {
-    // Do not split the subject of an incident without a line number, which consists only of the reason and may contain
-    // a colon.
+    // Do not split the subject of an incident without a line number, because such a subject consists only of the
+    // reason, which can contain a colon.
     guard incident.word != 0, let end = incident.subject.firstRange(of: ": ") else { return nil }
     return (String(incident.subject[..<end.lowerBound]), String(incident.subject[end.upperBound...]))
   }
 
-  /// Removes the innermost frames, which belong to the guard.
+  /// Removes the innermost frames, which are frames of the guard's code.
   func own(_ frames: [CrashReport.Frame]) -> [CrashReport.Frame] {
     // For an incident without a call site, remove the frames of an executor check, because a hook of the Swift runtime
     // recorded the incident.

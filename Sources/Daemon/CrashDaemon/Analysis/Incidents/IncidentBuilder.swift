@@ -9,7 +9,7 @@ struct IncidentBuilder: Sendable {
   var images: [RingContents.Image]
   var process: ProcessFacts
   var symbols: OpenCaches
-  /// The requests that traps ended.
+  /// The requests that traps ended without ending the process.
   var requests: [RingContents.Request] = []
 
   func report(of incident: Incident) -> IncidentReport {
@@ -38,7 +38,7 @@ struct IncidentBuilder: Sendable {
       subject: guarding?.reason ?? (incident.subject.isEmpty ? expanded.runtimeFailure ?? "" : incident.subject),
       sentence: "",
       // Under the policy `absorb`, the quarantine defers the deinit. Until the deferred deinit runs, a use of the
-      // object may still be correct.
+      // object can still be correct.
       confidence: incident.source == .quarantine && incident.mode == .absorb && kind != .handle
         ? .probable : .certain,
       method: method?.isEmpty == false ? method : nil, useThread: incident.useTid.map { Int($0) }, use: use,
@@ -69,7 +69,7 @@ struct IncidentBuilder: Sendable {
       + frames(at: method(of: incident).map { [$0] } ?? [], images: images, isFirstExact: true)
   }
 
-  /// Returns the frames that the sentence about the incident may mention.
+  /// Returns the frames from which the sentence about the incident names a function.
   static func placeFrames(of incident: Incident, images: [RingContents.Image]) -> [CrashRecord.Frame] {
     frames(at: incident.use, images: images, isFirstExact: incident.isExact)
       + frames(at: method(of: incident).map { [$0] } ?? [], images: images, isFirstExact: true)
@@ -118,7 +118,7 @@ struct IncidentBuilder: Sendable {
     let isName = [incident.subject, report.method ?? ""].contains { !$0.isEmpty && what.hasPrefix($0) }
     let beginning = isName && incident.source != .guarding ? String(what.prefix(1)) : what.prefix(1).uppercased()
     if let site = report.site { return beginning + what.dropFirst() + " (\(site))." }
-    // If there is no in-app frame, use a compiler-generated function of the program.
+    // If there is no in-app frame, use a compiler-generated function from the program's image.
     let own =
       report.use.first { $0.isOwn && !$0.function.isEmpty }
       ?? report.use.first { $0.image == process.identity.executable && !$0.function.isEmpty }
@@ -132,7 +132,7 @@ struct IncidentBuilder: Sendable {
     return beginning + what.dropFirst() + place + "."
   }
 
-  /// Returns what a trap ended, such as `Request GET /cart`.
+  /// Returns the name of the work that a trap ended, such as `Request GET /cart`.
   private static func trapped(_ incident: Incident, _ request: CrashReport.Request?) -> String {
     guard let number = incident.requestNumber else { return "Isolated work" }
     let operation = request?.operation ?? ""

@@ -1,7 +1,7 @@
 import CrashReport
 import CrashRing
 
-/// The last non-fatal incidents of a process before the process ended.
+/// The last non-fatal incidents of a process before the process crashed or ended.
 struct IncidentHistory: Sendable {
   /// The maximum number of incidents in one report; `crashctl incidents` lists all incidents.
   static let limit = 16
@@ -26,13 +26,13 @@ struct IncidentHistory: Sendable {
 }
 
 extension RingContents {
-  /// The incidents before the first crash that the process did not survive, or before the unreported exit.
+  /// The incidents that began before the crash that ended the process, or before the unreported exit.
   var history: IncidentHistory {
     let crashes = records.filter { $0.sequence >= survived }
     return IncidentHistory(self, before: crashes.min { $0.sequence < $1.sequence }?.time_ns)
   }
 
-  /// The frames that may occur in the sentences about the incidents in `history`.
+  /// The frames whose functions the sentences about the incidents in `history` can name.
   var framesOfHistory: [CrashRecord.Frame] {
     history.incidents.flatMap { IncidentBuilder.placeFrames(of: $0, images: images) }
   }

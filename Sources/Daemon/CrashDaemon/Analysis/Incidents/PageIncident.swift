@@ -5,8 +5,8 @@ import CrashRing
 /// Describes an incident of a guard page.
 struct PageIncident: Sendable {
   var incident: Incident
-  /// The part of the sentence that names the thread that freed the object, such as ` by thread 7 in drop()`; empty if
-  /// the thread is unknown.
+  /// The part of the diagnosis sentence that names the thread that freed the object, such as ` by thread 7 in drop()`;
+  /// empty if the thread is unknown.
   var by = ""
 
   init(_ incident: Incident, by: String = "") {

@@ -3,9 +3,9 @@ import CrashRing
 
 /// A pointer that differs in only one bit from another pointer in the thread's registers.
 struct BitFlip: Sendable, Equatable {
-  /// The DWARF number of the register with the wrong pointer.
+  /// The DWARF number of the register with the pointer that has the flipped bit.
   ///
-  /// `other` is the number of the register with the correct pointer.
+  /// The property `other` is the number of the register with the correct pointer.
   var register: Int
   var other: Int
   var bit: Int
@@ -13,15 +13,16 @@ struct BitFlip: Sendable, Equatable {
 }
 
 extension CrashFacts {
-  /// The maximum distance in bytes between two pointers that may point into the same object.
+  /// The maximum distance in bytes between two pointers that can point into the same object.
   private static let near: UInt64 = 4_096
 
   /// The bit flip that explains the fault; nil if no register and bit explain the fault, or more than one.
   ///
   /// The correct pointer must point into recorded memory or into an image. The record does not show whether other
-  /// pointers are valid. The addresses of mappings often differ by a power of two. A pointer to a removed mapping
-  /// therefore often differs in one bit from a pointer to another mapping. If the wrong pointer is canonical, the
-  /// repaired pointer must equal the correct pointer exactly, and must not be the start of a page.
+  /// pointers are valid. A canonical pointer that differs in only one bit can also be a pointer to a mapping that was
+  /// removed, because the addresses of mappings often differ by a power of two. Therefore, if the pointer with the
+  /// flipped bit is canonical, the repaired pointer must equal the correct pointer exactly, and must not be the start
+  /// of a page.
   var bitFlip: BitFlip? {
     guard isMemoryFault || isGeneralProtection, !isFetch, let operand, let base = operand.base,
       record.isPointerRegister(base), record.registers.indices.contains(base)
@@ -34,7 +35,7 @@ extension CrashFacts {
     // Do not flip the bits of the highest byte on AArch64, which ignores this byte of an address.
     for bit in 0..<(record.architecture == .aarch64 ? 56 : 64) {
       let repaired = value ^ (1 << UInt64(bit))
-      // Exclude low bits, because the difference may be an offset into the same object.
+      // Exclude low bits, because the difference can be an offset into the same object.
       guard isCanonical(repaired), 1 << UInt64(bit) > Self.near * 4 else { continue }
       for (number, right) in record.generalRegisters.enumerated() where number != base {
         let distance = repaired > right ? repaired - right : right - repaired

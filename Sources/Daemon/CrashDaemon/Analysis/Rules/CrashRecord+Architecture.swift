@@ -2,18 +2,19 @@ import CrashReport
 import CrashRing
 import Glibc
 
-// Reads the registers of a record, and recognizes the instruction of a trap, on both architectures.
+// Reads the registers of a record, and recognizes the trap instruction, on both architectures.
 extension CrashRecord {
   /// The registers without the program counter, indexed by DWARF number.
   var generalRegisters: ArraySlice<UInt64> { registers.prefix(architecture.programCounter) }
 
-  /// The numbers of the general registers that may contain a pointer to an object: all but the stack pointer.
+  /// The numbers of the general registers that can contain a pointer to an object: all but the stack pointer.
   var pointerNumbers: [Int] { generalRegisters.indices.filter { $0 != architecture.stackPointer } }
 
-  /// Returns the value of a register; 0 if the record does not contain it.
+  /// Returns the value of a register; 0 if the record does not contain the register.
   func register(_ number: Int) -> UInt64 { registers.indices.contains(number) ? registers[number] : 0 }
 
-  /// Whether the register may contain a pointer to an object, as a register of a memory operand.
+  /// Whether the register can contain a pointer to an object, because it can be the base or index register of a memory
+  /// operand.
   func isPointerRegister(_ number: Int) -> Bool {
     number != architecture.programCounter && number != architecture.stackPointer
   }
@@ -26,7 +27,7 @@ extension CrashRecord {
     }
   }
 
-  /// Whether a trap of Swift, or of a compiler for C, raised the signal.
+  /// Whether a trap instruction that swiftc or a C compiler emitted raised the signal.
   var isTrap: Bool {
     guard isTrapSignal else { return false }
     switch architecture {
@@ -35,7 +36,7 @@ extension CrashRecord {
     }
   }
 
-  /// Whether the instruction is an AArch64 breakpoint, of a trap or of a debugger.
+  /// Whether the instruction is an AArch64 breakpoint instruction (`brk`), which traps and debuggers use.
   var isBreakpoint: Bool { Self.breakpoint(instruction) != nil }
 
   /// Whether the fault was an instruction fetch at pc: the thread jumped to an address without code.
@@ -57,11 +58,11 @@ extension CrashRecord {
 
   /// The instruction `ud2` of x86-64.
   static let ud2: [UInt8] = [0x0f, 0x0b]
-  /// The value of the si_code TRAP_BRKPT, which a breakpoint has.
+  /// The value of the si_code TRAP_BRKPT, which the kernel sets for a breakpoint.
   static let breakpointCode: Int32 = 1
   /// The number in the breakpoint instruction of `__builtin_debugtrap`.
   ///
-  /// Swift and clang use the number 1 for a trap, and gcc uses 1,000.
+  /// Swift and clang use the number 1 in a trap instruction, and gcc uses 1,000.
   private static let debuggerBreakpoint: UInt32 = 0xf000
 
   /// Returns the number in an AArch64 instruction `brk`; nil for other bytes.

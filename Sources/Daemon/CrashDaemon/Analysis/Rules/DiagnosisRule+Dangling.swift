@@ -22,8 +22,8 @@ extension DiagnosisRule {
     ) { facts in
       facts.poison.map { "A \($0.className) was used after it was freed: \($0.text);" }
     },
-    // `dangling-held` is a separate rule with a lower confidence than the preceding rules, because a field that the
-    // quarantine emptied is not sufficient evidence.
+    // `dangling-held` is a separate rule with a lower confidence than the preceding rules, because an empty field of an
+    // object in quarantine is not sufficient evidence.
     DiagnosisRule(
       "dangling-held", cause: .dangling, 0.8, on: [.signal, .operand, .frames, .freedRecords, .code],
       headline: { use($0, "dangling-held") }
@@ -41,12 +41,12 @@ extension DiagnosisRule {
     },
   ]
 
-  /// The name of the rule that needs the code before the fault.
+  /// The name of the rule that needs the code before the fault and whose faulting value is not null.
   static let field = "dangling-field"
   /// The name of the rule that needs the code before the fault and whose faulting value is null.
   ///
   /// This rule has a lower confidence than `field`. Zeros are common in memory, and a jump from another part of the
-  /// code may have skipped the load.
+  /// code can skip the load.
   static let nullField = "dangling-field-null"
   /// The name of the rule for reused blocks that needs the variables in scope at the fault.
   static let reuse = "dangling-reuse"
@@ -55,7 +55,7 @@ extension DiagnosisRule {
 
   /// The rules that infer a use-after-free from freed memory.
   ///
-  /// The results of these rules are never certain.
+  /// All of these rules have a confidence below 1.
   static let dangling: [DiagnosisRule] = [
     DiagnosisRule(
       "dangling-operand", cause: .dangling, 0.95, on: [.signal, .operand, .memory, .heap],
@@ -116,14 +116,14 @@ extension DiagnosisRule {
     },
   ]
 
-  /// Returns the headline of the diagnosis, such as `Use-after-free: a freed Basket was used`.
+  /// Returns the headline of a use-after-free diagnosis, such as `Use-after-free: a freed Basket was used`.
   private static func use(_ facts: CrashFacts, _ rule: String) -> String {
     "Use-after-free: \(aFreed(facts, rule)) was \(facts.isMemoryFault && facts.isWrite ? "written to" : "used")"
   }
 
-  /// Returns the words for the used object in the headline, such as `a freed Basket`.
+  /// Returns the phrase for the used object in the headline, such as `a freed Basket`.
   ///
-  /// If only the function's code names the class, the words are `a freed object (the code expects a Basket)`.
+  /// If only the code of a function refers to the class, the phrase is `a freed object (the code expects a Basket)`.
   private static func aFreed(_ facts: CrashFacts, _ rule: String) -> String {
     if let name = facts.danglingClass { return "a freed \(CleanText.line(name))" }
     guard let name = facts.expectedClass(by: rule) else { return "a freed object" }

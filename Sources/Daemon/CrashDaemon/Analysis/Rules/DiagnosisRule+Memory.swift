@@ -101,8 +101,9 @@ extension DiagnosisRule {
       guard facts.isInstructionRefused, facts.instruction?.isPrivileged == true else { return nil }
       return "The program used an instruction that only the kernel may use"
     },
-    // This rule applies to faults with si_code 128 and si_addr 0, which are not null dereferences. The processor does
-    // not report the address of these faults, but the rule can compute the address from the instruction's operand.
+    // This rule applies to faults with si_code 128 (SI_KERNEL) and si_addr 0, which are not null dereferences. The
+    // processor does not report the address of these faults, but the rule can compute the address from the
+    // instruction's operand.
     DiagnosisRule(
       "misaligned-vector", cause: .init("misaligned-access"), 0.95, on: [.signal, .instruction, .operand],
       headline: { "Misaligned access: the address must be a multiple of \($0.instruction?.alignment ?? 16)," }
@@ -142,9 +143,9 @@ extension DiagnosisRule {
       return
         "Bad pointer: access to an address that no pointer can have (non-canonical; the processor did not report it)"
     },
-    // When this rule is tested, all addresses that the instruction uses are canonical, because the preceding rules
-    // handle other addresses. The remaining causes are, for example, an invalid segment or a reserved bit in a loaded
-    // value. The record has no evidence that distinguishes them.
+    // When this rule is evaluated, all addresses in the instruction's operands are canonical, because the preceding
+    // rules match other addresses. The remaining causes are, for example, an invalid segment or a reserved bit in a
+    // value that the instruction loads into a register. The record has no evidence that distinguishes these causes.
     DiagnosisRule("general-protection", 0.6, on: [.signal, .instruction, .operand]) { facts in
       guard facts.isGeneralProtection else { return nil }
       return "The processor refused an instruction without reporting the reason (general protection);"

@@ -9,7 +9,7 @@ extension DiagnosisRule {
       guard facts.isStop, facts.isStopped(in: wrongExecutorFunctions) else { return nil }
       return "Actor-isolated code ran on another executor"
     },
-    // The preceding rule matches the failed checks of Swift's concurrency runtime, which also call libdispatch.
+    // The preceding rule must match first, because failed checks of Swift's concurrency runtime also call libdispatch.
     DiagnosisRule("dispatch-precondition", 0.95, on: [.signal, .frames]) { facts in
       guard facts.isStop, facts.isStopped(in: ["dispatch_assert_queue"]) else { return nil }
       if facts.isStopped(in: ["dispatch_assert_queue_not"]) {
@@ -54,7 +54,7 @@ extension DiagnosisRule {
 
   /// The prefixes of the functions in a statically linked libdispatch.
   ///
-  /// If an in-app function has one of these prefixes, it belongs to the program and not to libdispatch.
+  /// If an in-app function has one of these prefixes, the function belongs to the program and not to libdispatch.
   private static let dispatchNames = ["dispatch_", "_dispatch_", "__dispatch_", "___dispatch_", "__DISPATCH_"]
 
   private static let wrongExecutorFunctions = [
@@ -68,7 +68,7 @@ extension CrashFacts {
 
   /// Whether the C++ runtime itself called std::terminate(), for example for an uncaught exception.
   ///
-  /// The value is false if in-app code called terminate(), because the program may have caught the exception before.
+  /// The value is false if in-app code called terminate(), because the program had perhaps caught the exception before.
   var isTerminating: Bool {
     let names = frames.prefix(Self.reach).map(\.mangled)
     guard let last = names.lastIndex(where: Self.terminating.contains) else { return false }
@@ -78,7 +78,7 @@ extension CrashFacts {
 
   /// Whether std::terminate() is on the stack.
   ///
-  /// Any function may have called std::terminate().
+  /// Any function can have called std::terminate().
   var isCxxTerminateCalled: Bool {
     let names = frames.prefix(Self.reach).map(\.mangled)
     guard let last = names.firstIndex(of: "_ZSt9terminatev") else { return false }
@@ -96,7 +96,8 @@ extension CrashFacts {
     "__clang_call_terminate",
   ]
 
-  /// Whether a function whose name contains one of `names` is among the innermost frames, before any in-app function.
+  /// Whether a function whose name contains one of `names` is among the innermost frames, and no in-app function
+  /// precedes this function.
   func isStopped(in names: [String]) -> Bool {
     for frame in frames.prefix(Self.reach) {
       if names.contains(where: frame.mangled.contains) { return true }

@@ -26,8 +26,8 @@ extension DiagnosisRule {
       let text = MessageText.core(facts.message)
       return "Swift stopped the program" + (text.isEmpty ? "" : ": \(text)")
     },
-    // This rule must precede the rules for other messages of glibc. The message of an assertion contains the program's
-    // expression, which may look like another message.
+    // The rule for assertions must precede the rules for other messages of glibc. The message of an assertion contains
+    // the program's expression, which can look like another message.
     DiagnosisRule("assertion", 1, on: [.signal, .abortMessage]) { facts in
       guard facts.isStop, MessageText.isAssertion(facts.record.abortMessage) else { return nil }
       return "An assertion failed: \(MessageText.line(facts.record.abortMessage))"
@@ -56,8 +56,8 @@ extension DiagnosisRule {
       guard facts.record.signal == SIGABRT, !facts.record.exceptionType.isEmpty, facts.isTerminating else { return nil }
       return "Uncaught C++ exception of type \(facts.exceptionType)"
     },
-    // This rule has a lower confidence than the other rules of this list. While a `catch` block runs, its caught
-    // exception is still the current exception, and the block may call abort().
+    // This rule has a lower confidence than the other rules for stated causes. While a `catch` block runs, the
+    // exception that it caught is still the current exception, and the block can call abort() for another reason.
     DiagnosisRule(
       "cxx-exception-current", cause: .init("cxx-exception"), 0.6, on: [.signal, .exception, .frames]
     ) { facts in

@@ -6,20 +6,20 @@ import CrashRing
 /// The rules are tested in the order of the list. The first rule that returns a sentence applies.
 struct DiagnosisRule: Sendable {
   var name: String
-  /// The name of the cause in the interface for programs, which never changes.
+  /// The identifier of the cause in JSON output; it never changes.
   var cause: CrashReport.Cause
   /// The confidence in the cause.
   ///
   /// The value 1 means that the processor or a runtime reported the cause. A value below 1 means that the rule inferred
   /// the cause.
   var confidence: Double
-  /// The evidence that the rule reads.
+  /// The inputs that the rule reads.
   ///
-  /// Reports list the evidence, so that people can check the diagnosis.
+  /// Reports list these inputs as evidence, so that people can check the diagnosis.
   var looksAt: [Evidence]
   /// The sentence, without the location and without a full stop; nil if the rule does not apply.
   var sentence: @Sendable (CrashFacts) -> String?
-  /// A sentence for people that is shorter than `sentence`; set if `sentence` contains addresses and registers.
+  /// A shorter sentence, without addresses and registers; set if `sentence` contains addresses and registers.
   ///
   /// Crashes with the same cause have the same headline.
   var headline: (@Sendable (CrashFacts) -> String)?
@@ -56,7 +56,7 @@ extension DiagnosisRule {
       confidence: 1)
   }
 
-  /// Evaluates every rule in order, and returns the results with their evidence.
+  /// Evaluates every rule in order, and returns the result and the evidence of each rule.
   static func explain(_ facts: CrashFacts) -> [CrashReport.RuleOutcome] {
     var isDecided = false
     return all.map { rule in
@@ -75,9 +75,9 @@ extension DiagnosisRule {
     return " The trap was in isolated work, and not contained: the budget of contained traps is used up."
   }
 
-  /// The ends of sentences after which the location of the crash is appended.
+  /// The endings of a sentence, such as a preposition, after which the location of the crash is appended.
   ///
-  /// If there is no location, these ends are removed.
+  /// If there is no location, these endings are removed from the sentence.
   private static let leads = ["; it was", ", noticed", "; it was used", ",", ";"]
 
   private static func whole(_ sentence: String, at frame: CrashReport.Frame?) -> String {

@@ -2,7 +2,7 @@ import CrashReport
 import CrashRing
 import Glibc
 
-/// An exception of an AArch64 processor, in the form in which Linux stores it with the registers of a thread.
+/// An AArch64 processor exception, in the form in which Linux stores it with the registers of a thread.
 struct Exception_aarch64: Sendable {
   /// The syndrome of the exception (ESR); 0 if the kernel provided none.
   var syndrome: UInt64
@@ -33,7 +33,7 @@ struct Exception_aarch64: Sendable {
 
   /// Whether the exception is a data abort of a write.
   ///
-  /// Instructions that maintain a cache (bit 8) have the bit of a write, but only need to read.
+  /// Cache maintenance instructions (bit 8) set the write bit, but need only read access.
   var isWrite: Bool { kind == .access && syndrome & 0x140 == 0x40 }
 
   /// Returns the signal that the kernel raises for the exception.
@@ -57,7 +57,8 @@ struct Exception_aarch64: Sendable {
     return told
   }
 
-  /// Returns the signal of a data or instruction abort, by the status code in the lowest bits of the syndrome.
+  /// Returns the signal for a data or instruction abort, according to the status code in the lowest bits of the
+  /// syndrome.
   private func abort(_ expected: Int32) -> (signal: Int32, code: Int32, address: UInt64) {
     switch syndrome & 0x3f {
     case 0x21: (SIGBUS, 1, address)
@@ -71,12 +72,12 @@ struct Exception_aarch64: Sendable {
 }
 
 extension CrashRecord {
-  /// The processor's exception of a fault whose handler re-raised the signal while the signal was blocked, and then
+  /// The processor exception of a fault, if a handler re-raised the signal while the signal was blocked, and then
   /// returned.
   ///
-  /// In this case, the record's registers are the registers of the fault. The record may still have the exception of an
-  /// earlier fault that the thread survived. Therefore, the instruction must be able to raise the exception. The value
-  /// is nil if the instruction cannot raise the exception.
+  /// In this case, the record's registers are the registers of the fault. The exception in the record is possibly that
+  /// of an earlier fault that the thread survived. Therefore, the instruction must be able to raise the exception. The
+  /// value is nil if the instruction cannot raise the exception.
   var pendingException_aarch64: Exception_aarch64? {
     guard registers.indices.contains(architecture.programCounter), errorCode != 0 else { return nil }
     let exception = Exception_aarch64(syndrome: errorCode, address: faultAddress)

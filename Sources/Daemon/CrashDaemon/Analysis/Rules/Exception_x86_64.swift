@@ -2,7 +2,7 @@ import CrashReport
 import CrashRing
 import Glibc
 
-/// An exception of the processor, in the form in which Linux stores it with the registers of a thread.
+/// An x86-64 processor exception, in the form in which Linux stores it with the registers of a thread.
 struct Exception_x86_64: Sendable {
   var number: UInt64
   var error: UInt64
@@ -30,8 +30,8 @@ struct Exception_x86_64: Sendable {
       // With SIGBUS, the accessed page is after the end of the mapped file.
       case 14 where expected == SIGBUS: (SIGBUS, 2, address)
       case 14: (SIGSEGV, pageFaultCode, address)
-      // Only the registers of the FPU show the type of a floating-point exception. Therefore, the code is FPE_FLTUNK
-      // (unknown).
+      // Only the FPU's registers show the cause of a floating-point exception, and the record does not contain them.
+      // Therefore, the code is FPE_FLTUNK (unknown).
       case 16, 19: (SIGFPE, 14, pc)
       case 17: (SIGBUS, 1, 0)
       default: nil
@@ -48,19 +48,19 @@ struct Exception_x86_64: Sendable {
 }
 
 extension CrashRecord {
-  /// The processor's exception of a fault whose handler re-raised the signal while the signal was blocked, and then
+  /// The processor exception of a fault, if a handler re-raised the signal while the signal was blocked, and then
   /// returned.
   ///
   /// In this case, the record's registers are the registers of the fault. RF alone is not sufficient evidence. The
-  /// first access to a page also sets RF. In addition, the record may still have the exception of an earlier fault that
-  /// the thread survived. Therefore, the instruction must be able to raise the exception. The value is nil if the
-  /// instruction cannot raise the exception, or if the signal was sent for another reason.
+  /// first access to a page also sets RF. In addition, the exception in the record is possibly that of an earlier fault
+  /// that the thread survived. Therefore, the instruction must be able to raise the exception. The value is nil if the
+  /// instruction cannot raise the exception, or if the signal has another cause.
   var pendingException_x86_64: Exception_x86_64? {
     guard registers.indices.contains(architecture.programCounter) else { return nil }
     let exception = Exception_x86_64(number: trapNumber, error: errorCode, address: faultAddress)
     let decoded = InstructionDecoder_x86_64.decode(instruction)
-    // A page fault is recognized by its address, so RF is not required. After a breakpoint, RF is not set, because a
-    // breakpoint is a trap whose pc is after the instruction.
+    // The code recognizes a page fault by its address, so RF is not required. After a breakpoint, RF is not set,
+    // because a breakpoint is a trap whose pc is after the instruction.
     guard trapNumber == 14 || trapNumber == 3 || flags & Exception_x86_64.resumeFlag != 0 else { return nil }
     let isMade =
       switch trapNumber {
@@ -111,7 +111,7 @@ extension CrashRecord {
     return decoded.target?.value(registers, memory).map { !architecture.isCanonical($0) } ?? false
   }
 
-  /// Whether this instruction raised the page fault, and not an earlier instruction with a fault that the thread
+  /// Whether this instruction raised the page fault, as opposed to an earlier instruction whose fault the thread
   /// survived.
   private func isTied(_ exception: Exception_x86_64, by decoded: MachineInstruction?) -> Bool {
     if exception.address == registers[architecture.programCounter] { return true }

@@ -2,7 +2,7 @@ import CrashReport
 import CrashSymbols
 import Synchronization
 
-/// Caches the results for linkage names and for the paths of images and files.
+/// Caches what the analysis computes from linkage names and for the paths of images and files.
 ///
 /// The cache saves time, because demangling takes microseconds and most crashes are in functions that crashed before. A
 /// result depends only on the string, so crashes of all users can share the cache.
@@ -30,7 +30,7 @@ final class KnownNames: Sendable {
     var paths: [Path: Bool] = [:]
     var bytes = 0
 
-    /// Makes room for another entry; if the cache is full, removes all entries.
+    /// Makes room for one more entry: if the cache is full, removes all entries.
     mutating func makeRoom(_ more: Int) -> Bool {
       guard more <= KnownNames.itemLimitBytes else { return false }
       if bytes + more > KnownNames.limitBytes { self = State() }

@@ -20,12 +20,12 @@ struct MachineInstruction: Sendable, Equatable {
   var alignment: UInt64?
   /// Whether the instruction has a memory access that `operands` does not describe exactly.
   var hasUnknownOperand = false
-  /// Whether only the kernel can execute the instruction.
+  /// Whether the instruction is privileged.
   var isPrivileged = false
 
-  /// Whether the instruction certainly writes to its first operand, as a move to memory does.
+  /// Whether the instruction certainly writes to its first operand, for example a move to memory.
   ///
-  /// If the value is false, the instruction may still write to its first operand.
+  /// If the value is false, the instruction can still write to its first operand.
   var isStore = false
   /// Whether the instruction divides integers.
   var isDivision = false
@@ -73,8 +73,8 @@ struct MachineInstruction: Sendable, Equatable {
     operands.first { operand in
       guard let start = operand.address(registers) else { return false }
       guard let address else { return !operand.architecture.isCanonical(start) || isMisaligned(start) }
-      // Accept addresses up to 63 bytes after the operand's address, because an access that crosses a page boundary may
-      // fault at the start of the second page.
+      // Accept addresses up to 63 bytes after the operand's address, because the faulting address of an access that
+      // crosses a page boundary can be the start of the second page.
       return address &- operand.architecture.untagged(start) < 64
     }
   }
@@ -86,7 +86,7 @@ struct MachineInstruction: Sendable, Equatable {
 struct MemoryOperand: Sendable, Equatable {
   enum Segment: String, Sendable { case fs, gs }
 
-  /// How the lowest 32 bits of an index register are extended.
+  /// How the lowest 32 bits of an index register are extended to 64 bits.
   enum Extension: String, Sendable {
     case zero = "uxtw"
     case sign = "sxtw"
@@ -103,8 +103,8 @@ struct MemoryOperand: Sendable, Equatable {
   /// The extension of the index register on AArch64; nil if the operand uses the whole register.
   var extension32: Extension?
 
-  /// Returns the address of the operand; nil if it depends on a segment or on a register that the record does not
-  /// contain.
+  /// Returns the address of the operand; nil if the address depends on a segment or on a register that the record does
+  /// not contain.
   func address(_ registers: [UInt64]) -> UInt64? {
     guard segment == nil else { return nil }
     var sum = displacement
@@ -139,7 +139,7 @@ struct MemoryOperand: Sendable, Equatable {
     var parts = [base.map(architecture.registerName) ?? ""]
     if let index {
       let name = architecture.registerName(index)
-      // Write an extended index with the name of the register's low half, as assemblers do.
+      // Write an extended index with the name of the register's 32-bit half, such as `w1`, as assemblers do.
       parts.append(extension32 == nil ? name : "w" + name.dropFirst())
       let shift = scale == 1 ? "" : " #\(scale.trailingZeroBitCount)"
       if let extension32 {

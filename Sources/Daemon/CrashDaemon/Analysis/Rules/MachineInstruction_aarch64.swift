@@ -71,13 +71,13 @@ extension InstructionDecoder_aarch64 {
       operands: [MemoryOperand(architecture: .aarch64, base: base, displacement: displacement)], isStore: isStore)
   }
 
-  /// Decodes `ldxr`, `stlr`, `cas` and similar instructions, whose operand is only a register.
+  /// Decodes `ldxr`, `stlr`, `cas` and similar instructions, whose memory operand is only a base register.
   private func exclusive() -> MachineInstruction {
     let isCompare = bits(21, 1) == 1 && (bits(23, 1) == 1 || bits(31, 1) == 0)
     return at(0, isStore: bits(22, 1) == 0 && !isCompare)
   }
 
-  /// Decodes loads whose address is relative to the instruction.
+  /// Decodes loads whose address is relative to pc.
   private func literal() -> MachineInstruction {
     let operand = MemoryOperand(architecture: .aarch64, base: Self.pc, displacement: displacement(5, 19, scale: 4))
     return MachineInstruction(operands: isPrefetch ? [] : [operand])
@@ -141,7 +141,7 @@ extension InstructionDecoder_aarch64 {
     case 0x14...0x17: return MachineInstruction(kind: .jump)
     case 0x94...0x97: return MachineInstruction(kind: .call)
     case 0xd6, 0xd7: return branchToRegister()
-    // These encodings are the instructions `hvc` and `smc`.
+    // These encodings are the instructions `hvc` and `smc`, which are privileged.
     case 0xd4: return MachineInstruction(isPrivileged: bits(21, 3) == 0 && [2, 3].contains(bits(0, 5)))
     case 0xd5: return system()
     default: return MachineInstruction()
@@ -149,13 +149,13 @@ extension InstructionDecoder_aarch64 {
   }
 
   private func branchToRegister() -> MachineInstruction {
-    // Ignore the bit that requests authentication of the target. A target with number 31 is the zero register, so it
-    // has no target register here.
+    // Ignore the bit that requests authentication of the target. If the number of the target register is 31, the target
+    // is the zero register, and the result has no target register.
     let target = base == Self.sp ? nil : base
     switch bits(21, 4) & 0b0111 {
     case 0b000: return MachineInstruction(kind: .jump, targetRegister: target)
     case 0b001: return MachineInstruction(kind: .call, targetRegister: target)
-    // The instructions `retaa` and `retab` have the number 31 in place of x30.
+    // The instructions `retaa` and `retab` have the number 31 in the field of the target register, but return to x30.
     case 0b010: return MachineInstruction(kind: .ret, targetRegister: min(base, 30))
     // This encoding is the instruction `eret`.
     case 0b100: return MachineInstruction(isPrivileged: true)
@@ -172,13 +172,13 @@ extension InstructionDecoder_aarch64 {
       let operand = MemoryOperand(architecture: .aarch64, base: register(0))
       return MachineInstruction(operands: [operand], isStore: bits(8, 4) == 4)
     }
-    // Of the writes of single fields of the processor state, those of `uao`, `pan`, `spsel`, `daifset` and `daifclr`
-    // belong to the kernel.
+    // Among the instructions that write a single field of the processor state, those for `uao`, `pan`, `spsel`,
+    // `daifset` and `daifclr` are privileged.
     if group == 0, bits(12, 4) == 4 {
       let field = bits(5, 3)
       return MachineInstruction(isPrivileged: level == 3 ? field >= 6 : level == 0 && (3...5).contains(field))
     }
-    // System registers and operations whose level is not 3 belong to the kernel.
+    // System registers and system operations whose field op1 is not 3 are privileged.
     return MachineInstruction(isPrivileged: group != 0 && level != 3)
   }
 }

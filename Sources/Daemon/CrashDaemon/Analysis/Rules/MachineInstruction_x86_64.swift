@@ -102,7 +102,7 @@ extension InstructionDecoder_x86_64 {
       guard let address = number(bytes: isAddressShort ? 4 : 8) else { return nil }
       let place = isAddressShort ? address & 0xffff_ffff : address
       return MachineInstruction(operands: [MemoryOperand(displacement: place, segment: segment)])
-    // These opcodes are ins, outs, in, out, hlt, cli and sti.
+    // These opcodes are ins, outs, in, out, hlt, cli and sti, which are privileged.
     case 0x6c...0x6f, 0xe4...0xe7, 0xec...0xef, 0xf4, 0xfa, 0xfb: return MachineInstruction(isPrivileged: true)
     // int is privileged, except for the vectors of breakpoints (3), overflows (4) and 32-bit system calls (0x80).
     case 0xcd: return next().map { MachineInstruction(isPrivileged: ![3, 4, 0x80].contains($0)) }
@@ -132,7 +132,7 @@ extension InstructionDecoder_x86_64 {
   private mutating func twoByte(_ opcode: UInt8) -> MachineInstruction? {
     switch opcode {
     // These opcodes are clts, sysret, invd, wbinvd, moves of control and debug registers, wrmsr, rdmsr, rdpmc and
-    // sysexit.
+    // sysexit, which are privileged.
     case 0x06...0x09, 0x20...0x23, 0x30, 0x32, 0x33, 0x35: return MachineInstruction(isPrivileged: true)
     case 0x05, 0x0b, 0x0e, 0x31, 0x34, 0x36, 0x37, 0x77, 0x80...0x8f, 0xa2, 0xaa, 0xc8...0xcf:
       return MachineInstruction()
@@ -145,8 +145,8 @@ extension InstructionDecoder_x86_64 {
     guard let (operand, selector) = modRM(immediate: { _ in hasByte ? 1 : 0 }) else { return nil }
     // Prefetches and long nops have a memory operand, but do not access it.
     if opcode == 0x0d || (0x18...0x1f).contains(opcode) { return MachineInstruction() }
-    // maskmovq and maskmovdqu write to the address in rdi. bt, bts, btr and btc may access memory far from their
-    // operand, because the bit number may be large.
+    // maskmovq and maskmovdqu write to the address in rdi. bt, bts, btr and btc can access memory far from their
+    // operand, because the bit number can be large.
     if opcode == 0xf7 || operand != nil && [0xa3, 0xab, 0xb3, 0xbb].contains(opcode) { isOperandHidden = true }
     return MachineInstruction(
       operands: operand.map { [$0] } ?? [], alignment: operand == nil ? nil : alignmentOfOld(opcode, selector),
@@ -165,7 +165,7 @@ extension InstructionDecoder_x86_64 {
 
   /// Decodes a VEX instruction.
   ///
-  /// The one or two bytes after C5 or C4 replace the legacy prefixes.
+  /// In a VEX instruction, the one or two bytes after C5 or C4 replace the legacy prefixes.
   private mutating func vector(isLong: Bool) -> MachineInstruction? {
     guard let first = next() else { return nil }
     var map: UInt8 = 1
@@ -220,14 +220,14 @@ extension InstructionDecoder_x86_64 {
 
   /// Whether an instruction of the groups 0F00 and 0F01 is privileged.
   ///
-  /// In group 0F00, lldt and ltr are privileged. In group 0F01, lgdt, lidt, lmsw, invlpg, and the instructions that the
-  /// whole ModRM byte selects are privileged.
+  /// In group 0F00, lldt and ltr are privileged. In group 0F01, lgdt, lidt, lmsw, invlpg, and the instructions for
+  /// which the ModRM byte is a part of the opcode are privileged.
   private static func isPrivileged(_ opcode: UInt8, _ selector: UInt8, _ following: UInt8) -> Bool {
     if opcode == 0x00 { return selector == 2 || selector == 3 }
     guard opcode == 0x01 else { return false }
     if selector == 6 { return true }
-    // The list contains instructions for virtual machines (such as vmcall), xsetbv, instructions of AMD processors, and
-    // swapgs.
+    // The list of these ModRM bytes contains instructions for virtual machines (such as vmcall), xsetbv, instructions
+    // of AMD processors, and swapgs.
     let others: [UInt8] = [0xc1, 0xc2, 0xc3, 0xc4, 0xd1] + Array(0xd8...0xdf) + [0xf8]
     return following >> 6 == 3 ? others.contains(following) : [2, 3, 7].contains(selector)
   }
@@ -258,8 +258,8 @@ extension InstructionDecoder_x86_64 {
 extension InstructionDecoder_x86_64 {
   /// Decodes the ModRM byte.
   ///
-  /// Returns the memory operand, or nil if the byte selects a register. Also returns the middle field of the byte,
-  /// which selects the instruction for some opcodes.
+  /// Returns the memory operand that the ModRM byte selects; nil if the byte selects a register. Also returns the
+  /// middle field (reg) of the byte, which is a part of some opcodes.
   private mutating func modRM(immediate: (UInt8) -> UInt64) -> (MemoryOperand?, UInt8)? {
     guard let byte = next() else { return nil }
     let (mode, selector, low) = (byte >> 6, byte >> 3 & 7, byte & 7)
@@ -294,8 +294,8 @@ extension InstructionDecoder_x86_64 {
     if mode == 1 || isDisplacementLong {
       guard let displacement = number(bytes: mode == 1 ? 1 : 4) else { return nil }
       operand.displacement = displacement
-      // Return no operand for a compressed one-byte displacement of AVX-512, which the processor multiplies by the
-      // operand's size.
+      // Return no operand for a compressed one-byte displacement of AVX-512, because the processor multiplies such a
+      // displacement by the operand's size.
       if mode == 1 && isCompressed && displacement != 0 {
         isOperandHidden = true
         return (MemoryOperand?.none, selector)

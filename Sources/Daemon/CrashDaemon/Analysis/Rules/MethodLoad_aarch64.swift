@@ -1,6 +1,6 @@
 /// Recognizes a load of a method's address directly before its call.
 ///
-/// An example is `ldr x8, [x8, #0x40]` and `blr x8`.
+/// An example is the pair `ldr x8, [x8, #0x40]` and `blr x8`.
 enum MethodLoad_aarch64 {
   /// Whether the bytes begin with the load of a method's address and the call of the method.
   static func begins(_ bytes: [UInt8]) -> Bool {
@@ -12,8 +12,9 @@ enum MethodLoad_aarch64 {
 
   /// Whether the bytes begin with the computation of an async method's address.
   ///
-  /// The code loads a relative offset and adds it to the address of the offset. The instructions are, for example,
-  /// `ldrsw x9, [x8]` and `add x8, x9, x8`. Unoptimized code has a `mov` instruction between the two instructions.
+  /// The code loads a relative offset and adds it to the address from which it loaded the offset. The instructions are,
+  /// for example, `ldrsw x9, [x8]` and `add x8, x9, x8`. Unoptimized code has a `mov` instruction between the two
+  /// instructions.
   static func beginsAsync(_ bytes: [UInt8]) -> Bool {
     // This encoding is the instruction `ldrsw` with the offset 0.
     guard let load = InstructionDecoder_aarch64.word(bytes[...]), load & 0xffff_fc00 == 0xb980_0000 else {

@@ -1,6 +1,6 @@
-/// Recognizes a load of a method's address directly before its call, as unoptimized code contains it.
+/// Recognizes a load of a method's address directly before its call, in the form that unoptimized code has.
 ///
-/// An example is `mov rax, [rax+0x40]` and `call rax`.
+/// An example is the pair `mov rax, [rax+0x40]` and `call rax`.
 enum MethodLoad_x86_64 {
   private static let load: UInt8 = 0x8b
 
@@ -19,8 +19,9 @@ enum MethodLoad_x86_64 {
 
   /// Whether the bytes begin with the computation of an async method's address.
   ///
-  /// The code loads a relative offset and adds it to the address of the offset. The instructions are, for example,
-  /// `movsxd rcx, [rax]` and `add rcx, rax`. Unoptimized code has a `mov` instruction between the two instructions.
+  /// The code loads a relative offset and adds it to the address from which it loaded the offset. The instructions are,
+  /// for example, `movsxd rcx, [rax]` and `add rcx, rax`. Unoptimized code has a `mov` instruction between the two
+  /// instructions.
   static func beginsAsync(_ bytes: [UInt8]) -> Bool {
     // Require the prefix REX.W, and a ModRM byte whose memory operand is a register without a displacement.
     guard bytes.count >= 6, bytes[0] & 0xf8 == 0x48, bytes[1] == 0x63, bytes[2] >> 6 == 0,

@@ -1,8 +1,9 @@
 import CrashReport
 
-/// The moves directly before an instruction, which load its registers.
+/// The moves directly before an instruction, which load the registers that the instruction uses.
 ///
-/// Decoding machine code backward may give a wrong result. Therefore, the caller must compare the result with memory.
+/// Decoding machine code backward can give a wrong result. Therefore, the caller must compare the result with the
+/// recorded memory.
 struct PrecedingLoads {
   private let code: [UInt8]
   private let registers: [UInt64]
@@ -14,10 +15,11 @@ struct PrecedingLoads {
     (self.code, self.registers, self.memory, self.architecture) = (code, registers, memory, architecture)
   }
 
-  /// Returns the last part of the code before an instruction.
+  /// Returns the last part of the code before an instruction, without the target of any jump inside it.
   ///
-  /// The whole part certainly ran, because no jump in these bytes leads into it. The function also searches for jumps
-  /// in `following`, because a loop may jump back. The function cannot detect jumps from code outside these bytes.
+  /// All instructions of this part certainly ran, because no jump in these bytes leads into the part. The function also
+  /// searches for jumps in `following`, because a loop can jump back. The function cannot detect jumps from code
+  /// outside these bytes.
   static func straight(_ before: [UInt8], following: [UInt8], for architecture: Architecture) -> [UInt8] {
     switch architecture {
     case .x86_64: PrecedingLoads_x86_64.straight(before, following: following)
@@ -38,7 +40,7 @@ struct PrecedingLoads {
   /// Returns nil if the code does not contain the load.
   func origin(of register: Int) -> (pointer: UInt64, address: UInt64)? { origin(of: register, code[...], []) }
 
-  /// `written` contains the registers that the code after `code` changed.
+  /// `written` contains the registers that were changed between the end of `code` and the fault.
   private func origin(
     of register: Int, _ code: ArraySlice<UInt8>, _ written: Set<Int>
   ) -> (pointer: UInt64, address: UInt64)? {

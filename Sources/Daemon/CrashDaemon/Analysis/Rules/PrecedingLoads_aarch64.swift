@@ -1,8 +1,8 @@
-/// Decodes AArch64's moves before an instruction, such as `ldr x0, [x19, #0x18]` and `mov x1, x0`.
+/// Decodes AArch64's move instructions before another instruction, such as `ldr x0, [x19, #0x18]` and `mov x1, x0`.
 enum PrecedingLoads_aarch64 {
   /// Returns the last part of the code before an instruction; see `PrecedingLoads.straight`.
   static func straight(_ before: [UInt8], following: [UInt8]) -> [UInt8] {
-    // The code ends at an instruction, so it begins at one if its length is a multiple of four.
+    // The code ends at an instruction, so it begins at an instruction if its length is a multiple of four.
     let before = Array(before.dropFirst(before.count % 4))
     let code = before + following
     var start = 0

@@ -1,11 +1,12 @@
-/// Decodes x86-64's moves before an instruction, such as `mov rax, [rbx+0x18]` and `mov rdi, rax`.
+/// Decodes x86-64's move instructions before another instruction, such as `mov rax, [rbx+0x18]` and `mov rdi, rax`.
 enum PrecedingLoads_x86_64 {
-  /// Returns the last part of the code before an instruction.
+  /// Returns the last part of the code before an instruction, without the target of any jump inside it.
   ///
-  /// The whole part certainly ran, because no jump in these bytes leads into it.
+  /// All instructions of this part certainly ran, because no jump in these bytes leads into the part.
   ///
-  /// Bytes that only look like a jump also end the part. The function also searches for jumps in `following`, because
-  /// a loop may jump back. The function cannot detect jumps from code outside these bytes.
+  /// Bytes that only look like a jump are treated as a jump, because instruction boundaries are unknown. The function
+  /// also searches for jumps in `following`, because a loop can jump back. The function cannot detect jumps from code
+  /// outside these bytes.
   static func straight(_ before: [UInt8], following: [UInt8]) -> [UInt8] {
     var start = 0
     let code = before + following
@@ -39,7 +40,7 @@ enum PrecedingLoads_x86_64 {
   /// Decodes a move instruction that consists of all the bytes; nil if the bytes are not exactly one move.
   private static func move(_ bytes: [UInt8]) -> PrecedingLoads.Move? {
     let (prefix, opcode, form) = (bytes[0], bytes[1], bytes[2])
-    // Require the prefix REX.W. The prefix's bit for an index register must not be set.
+    // Require the prefix REX.W. The bit REX.X, which belongs to an index register, must not be set.
     guard prefix & 0xfa == 0x48 else { return nil }
     let number = { (bits: UInt8, extended: Bool) in
       InstructionDecoder_x86_64.dwarf[Int(bits & 7) + (extended ? 8 : 0)]

@@ -15,15 +15,15 @@ struct SignalFrame_aarch64: Sendable, Equatable {
   var faultAddress: UInt64
 
   // The following offsets are relative to the start of the frame. The context (struct sigcontext) is at offset 176 of
-  // struct ucontext: the fault address, x0 to x30, sp, pc and pstate.
+  // struct ucontext, and contains the fault address, x0 to x30, sp, pc and pstate.
   private static let context: UInt64 = 128 + 176
   private static let general = context + 8
   private static let registerCount: UInt64 = 33
   private static let flags = general + 8 * registerCount
-  /// The offset of the records behind the registers, which are aligned to 16 bytes.
+  /// The offset of the records behind the registers, where the kernel appends further records, aligned to 16 bytes.
   private static let records: UInt64 = 128 + 464
   private static let recordLimitBytes: UInt64 = 4_096
-  /// The number that begins the record with the syndrome.
+  /// The magic number at the start of the record that contains the syndrome.
   private static let syndromeMark: UInt32 = 0x4553_5201
   private static let signals: Set<Int32> = [4, 5, 7, 8, 11, 31]
 
@@ -62,8 +62,8 @@ struct SignalFrame_aarch64: Sendable, Equatable {
       let rest = memory.word(at: start &+ 8), let address = memory.word(at: start &+ 16)
     {
       (signal, code, self.address) = (expected, Int32(truncatingIfNeeded: rest), address)
-      // Return nil for other codes and signals. Software sent these signals, and the saved exception belongs to an
-      // earlier fault.
+      // Return nil for other signals and values of si_code. Software sent a signal with such a value, and the exception
+      // in the frame is that of an earlier fault.
       guard code > 0, Self.signals.contains(expected) else { return nil }
       return
     }
@@ -75,7 +75,7 @@ struct SignalFrame_aarch64: Sendable, Equatable {
     (signal, code, address) = told
   }
 
-  /// Returns the syndrome in the records behind the registers; 0 if there is none.
+  /// Returns the syndrome in the records behind the registers; 0 if no record contains a syndrome.
   private static func syndrome(from start: UInt64, _ memory: MemoryWords) -> UInt64 {
     var offset: UInt64 = 0
     while offset < recordLimitBytes, let head = memory.word(at: start &+ records &+ offset) {
@@ -89,9 +89,9 @@ struct SignalFrame_aarch64: Sendable, Equatable {
     return 0
   }
 
-  /// Whether the code at pc may have raised the abort.
+  /// Whether the code at pc could have raised the abort.
   ///
-  /// If software sent the signal, the saved exception belongs to an earlier fault.
+  /// If software sent the signal, the exception in the frame is that of an earlier fault.
   private static func isTied(_ exception: Exception_aarch64, _ address: UInt64, _ registers: [UInt64]) -> Bool {
     switch exception.kind {
     case .access, .fetch:

@@ -3,7 +3,8 @@ import CrashRing
 
 /// The frame that Linux pushes onto the stack before it calls a signal handler (struct rt_sigframe).
 ///
-/// The frame consists of the trampoline's address, the context of the interrupted code, and the siginfo.
+/// The frame consists of the address of the trampoline (the return address of the handler), the context of the
+/// interrupted code, and the siginfo.
 struct SignalFrame_x86_64: Sendable, Equatable {
   var signal: Int32
   var code: Int32
@@ -65,23 +66,23 @@ struct SignalFrame_x86_64: Sendable, Equatable {
       let address = memory.word(at: start &+ Self.siginfo &+ 16)
     {
       (signal, code, self.address) = (expected, Int32(truncatingIfNeeded: rest), address)
-      // Return nil for other codes and signals. Software sent these signals, and the saved exception belongs to an
-      // earlier fault.
+      // Return nil for other signals and values of si_code. Software sent a signal with such a value, and the exception
+      // in the frame is that of an earlier fault.
       guard code > 0, Self.signals.contains(expected) else { return nil }
       return
     }
     let exception = Exception_x86_64(number: trap, error: error, address: fault)
     guard Self.isTied(trap: trap, fault, registers),
-      // A failed division has the exception number 0. The exception number 0 also means that there was no exception.
+      // A division error has the exception number 0. The exception number 0 also means that there was no exception.
       trap != 0 || flags & Exception_x86_64.resumeFlag != 0,
       let told = exception.signal(pc: registers[Architecture.x86_64.programCounter], expecting: expected)
     else { return nil }
     (signal, code, address) = told
   }
 
-  /// Whether the code at pc may have raised the page fault.
+  /// Whether the code at pc could have raised the page fault.
   ///
-  /// If software sent the signal, the saved exception belongs to an earlier fault.
+  /// If software sent the signal, the exception in the frame is that of an earlier fault.
   static func isTied(trap: UInt64, _ address: UInt64, _ registers: [UInt64]) -> Bool {
     trap != 14 || address < 65_536
       || registers.contains { min($0 &- address, address &- $0) < 4_096 }

@@ -1,12 +1,13 @@
 import CrashSymbols
 
-/// Finds the function with a failed Swift check among the functions that are inlined at the trap.
+/// Finds the function with a failed Swift check among the functions that are inlined at the trap instruction.
 ///
-/// For `f(x)!`, swiftc assigns two things to the trap: the line of the `!`, and the scope of the inlined function `f`.
-/// Therefore, the innermost function in the debug information is `f`, although the check and its line are in the caller
-/// of `f`.
+/// For `f(x)!`, swiftc gives the trap instruction two pieces of debug information: the line of the `!`, and the scope
+/// of the inlined function `f`. Therefore, the innermost function in the debug information is `f`, although the check
+/// and its line are in the caller of `f`.
 enum TrapPlace {
-  /// Returns the functions at a trap, innermost first, without the functions that had returned before the failed check.
+  /// Returns the functions at a trap instruction, innermost first, without inlined functions that had returned before
+  /// the check failed.
   ///
   /// The first function of the result gets the line of the check, even if the call before the check is on another line
   /// of the expression.
@@ -21,7 +22,7 @@ enum TrapPlace {
   }
 
   /// Finds the function that contains a line: the last function that is declared above the line and that does not end
-  /// above it.
+  /// above the line.
   private static func function(around line: Int, of file: String, in chain: [SourceFrame]) -> Int? {
     var found: (number: Int, line: Int)?
     var isDeclared = false
@@ -50,10 +51,10 @@ enum TrapPlace {
   }
 
   /// Finds the function that contains a line if the lines of declarations are unknown: the innermost function that
-  /// calls another function on this line.
+  /// contains a call on this line.
   ///
   /// The functions that were inlined on this line had returned before the check. Returns nil if a closure or nested
-  /// function is on the same line as the enclosing function.
+  /// function begins on the same line as the enclosing function.
   private static func caller(on line: Int, of file: String, in chain: [SourceFrame]) -> Int? {
     guard let number = chain.indices.dropFirst().first(where: { chain[$0].file == file && chain[$0].line == line }),
       !chain[number].mangled.isEmpty,

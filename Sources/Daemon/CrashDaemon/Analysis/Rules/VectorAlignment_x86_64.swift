@@ -1,12 +1,13 @@
 // Lists the legacy SSE instructions that require an aligned operand. The list is the result of a measurement that ran
-// each instruction with an operand at an offset of 8 bytes. The manuals of Intel and AMD describe the alignment of each
-// instruction separately, on hundreds of pages.
+// each instruction with an operand at an address 8 bytes after an aligned address. The manuals of Intel and AMD
+// describe the alignment of each instruction separately, on hundreds of pages.
 
 extension InstructionDecoder_x86_64 {
   /// Returns the alignment that an operand in the opcode map 0F requires; nil if any address is valid.
   func alignmentOfOld(_ opcode: UInt8, _ selector: UInt8) -> UInt64? {
     switch (opcode, selector) {
-    // The selectors 0 and 1 are fxsave and fxrstor. The selectors 4, 5 and 6 are xsave, xrstor and xsaveopt.
+    // The selector is the field reg of the ModRM byte. The selectors 0 and 1 are fxsave and fxrstor. The selectors 4, 5
+    // and 6 are xsave, xrstor and xsaveopt.
     case (0xae, 0), (0xae, 1): return repeatPrefix == 0 ? 16 : nil
     case (0xae, 4), (0xae, 5), (0xae, 6): return repeatPrefix == 0 && !hasOperandPrefix ? 64 : nil
     // Selector 1 is cmpxchg16b. The selectors 3, 4 and 5 are xrstors, xsavec and xsaves.
