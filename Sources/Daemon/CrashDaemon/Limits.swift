@@ -65,7 +65,7 @@ public struct Limits: Sendable, Equatable {
   /// The time that crashd is allowed to spend on the rings of one user in a burst.
   ///
   /// After the burst, the rings of the user have a lower priority than the rings of other users. Announced incidents
-  /// have a separate time budget, and they wait when it is used up.
+  /// have a separate time budget, and wait when this budget is used up.
   public var lookBurst_ms = 200
   /// The average share of time, in percent, that reading the rings of one user is allowed to take.
   public var lookShare_percent = 25
@@ -124,7 +124,7 @@ public struct Limits: Sendable, Equatable {
   /// How long the analysis of a crash waits for the symbols of the crash's frames.
   public var symbolWait_ms = 20_000
   /// The maximum number of bytes of the symbol names that crashd checks for one report; also the maximum number of
-  /// bytes of the names whose check results it caches.
+  /// bytes of the names whose results crashd caches.
   public var judgedNamesBytes = 4 << 20
   /// The time-out for checking the symbol names of one report.
   public var judgeNames_ms = 5_000

@@ -36,7 +36,7 @@ struct RawRecord {
     return found == crc ? RingContents.Request(copy) : nil
   }
 
-  /// Whether the slot has a request that differs from the one that its writer committed.
+  /// Whether the slot has a request that differs from the request that the writer of the record committed.
   var hasDamagedRequest: Bool { request != nil && checkedRequest == nil }
 
   private var checksum: UInt32 {

@@ -58,8 +58,8 @@ public struct ScopeDescription: Sendable, Equatable {
     case value(Int)
   }
 
-  /// A Swift class whose name is contained in the function's own name, or in the name of a function that it calls or
-  /// refers to.
+  /// A Swift class whose name is contained in the function's own name, or in the name of a function that this function
+  /// calls or refers to.
   public struct NamedClass: Sendable, Equatable {
     /// The name of the class in the source code.
     public var name: String

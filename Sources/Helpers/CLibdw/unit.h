@@ -19,7 +19,7 @@ struct cs_unit_node {
 };
 
 /// A paint: a range of code that belongs to a node. The paints are in the order of the tree. If a paint overlaps an
-/// earlier paint, it belongs to an inner node and takes precedence.
+/// earlier paint, the later paint belongs to an inner node and takes precedence.
 struct cs_unit_paint {
   struct cs_span span;
   uint32_t node;

@@ -5,7 +5,8 @@ import LinuxSystem
 enum ClientOrigin: Sendable, Equatable {
   /// The client is in crashd's pid namespace and user namespace.
   case here
-  /// The client is in crashd's pid namespace, but in another user namespace, or crashd cannot read which one.
+  /// The client is in crashd's pid namespace, but in another user namespace, or in a user namespace that crashd cannot
+  /// identify.
   case otherUserNamespace
   /// The client is in another pid namespace, or has ended.
   case elsewhere

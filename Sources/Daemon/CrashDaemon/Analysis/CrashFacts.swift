@@ -183,10 +183,11 @@ struct CrashFacts: Sendable {
     return stackPointer != 0 && (below <= 65_536 || above < 4_096)
   }
 
-  /// Whether the faulting address is below the recorded stack, with no readable memory between them, as in the stack's
-  /// guard page.
+  /// Whether the faulting address is below the recorded stack, with no readable memory between this address and the
+  /// stack, as in the stack's guard page.
   ///
-  /// A function with a large frame is included, although it moves the stack pointer far into the guard page.
+  /// The result is also true for a function with a large frame, although such a function moves the stack pointer far
+  /// into the guard page.
   var isBelowStack: Bool {
     let start = record.stackStart
     let reach: UInt64 = 65_536
@@ -269,7 +270,7 @@ struct CrashFacts: Sendable {
 
   /// Whether a register of the operand is null or a small number.
   ///
-  /// The value is also true for an instruction fetch, for an operand without registers, and without a known operand.
+  /// The value is also true for an instruction fetch, for an operand without registers, and if the operand is unknown.
   var isBaseNull: Bool {
     guard let operand, !isFetch else { return true }
     let numbers = [operand.base, operand.index].compactMap { $0 }
@@ -278,7 +279,8 @@ struct CrashFacts: Sendable {
 
   /// The return address that the `ret` instruction at pc reads from the stack.
   ///
-  /// The value is nil for another instruction, or if the record lacks that part of the stack.
+  /// The value is nil if another instruction is at pc, or if the record lacks the part of the stack that contains the
+  /// return address.
   var returnTarget: UInt64? {
     guard let instruction, instruction.kind == .ret else { return nil }
     return instruction.target?.value(record.registers, memory)

@@ -6,7 +6,7 @@ import CrashReport
 /// names the check.
 enum FailedCheck: Sendable, Equatable {
   /// A check that is written in the source of the program or of a library: `precondition`, `assert`, `fatalError` and
-  /// their relatives.
+  /// similar functions.
   ///
   /// The text of such a check is not known in optimized builds. `preconditionFailure` prints the same words as
   /// `fatalError`, so both are one kind.

@@ -61,8 +61,8 @@ struct OpenCaches: SymbolLookup {
 extension CrashRecord.Frame {
   /// Returns the link address with which crashd looks up the function name of a frame.
   ///
-  /// A return address is the address after the call instruction. Therefore, the result is the address one byte before
-  /// the return address, which belongs to the call.
+  /// A return address is the address after the call instruction. Therefore, the result is the return address minus 1,
+  /// which is inside the call instruction.
   func linkAddress(in image: RingContents.Image) -> UInt64 {
     (isExact ? pc : pc &- 1) &- image.bias
   }

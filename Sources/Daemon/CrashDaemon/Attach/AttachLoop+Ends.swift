@@ -70,7 +70,7 @@ extension AttachLoop {
     return names
   }
 
-  /// Whether a process now runs another program than at its attach, although its connection is still open.
+  /// Whether a process now runs a different program than when it attached, although its connection is still open.
   func hasBecomeAnother(_ number: UInt64) -> Bool {
     guard let connection = connections[number], let before = connection.process?.facts.image,
       let pidfd = connection.pidfd, let now = ProcessImage.of(pid: connection.peer.pid, pidfd)

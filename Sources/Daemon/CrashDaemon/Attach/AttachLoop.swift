@@ -95,7 +95,7 @@ struct AttachLoop {
   private var rate: AttachRate
   var nextToken = Self.firstToken
   private var isListening = false
-  /// The time at which crashd accepts connections again, after a connection for which crashd had no free descriptor.
+  /// The time at which crashd accepts connections again, after crashd had no free descriptor for a connection.
   ///
   /// If crashd tried again immediately, the poller would report the same waiting connection repeatedly.
   private var listensAgain_ns: UInt64 = 0

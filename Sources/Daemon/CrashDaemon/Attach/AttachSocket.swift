@@ -27,7 +27,7 @@ struct AttachSocket {
     var bytes = [UInt8](repeating: 0, count: Self.messageLimit)
     var numbers = [Int32](repeating: -1, count: Self.descriptorLimit)
     var message = cd_message()
-    // The arguments contain the element counts of both arrays, and the call writes at most this number of elements.
+    // The arguments contain the element counts of both arrays, and the call writes at most these numbers of elements.
     let code = unsafe cd_socket_receive(
       descriptor.number, isPeek, &bytes, bytes.count, &numbers, numbers.count, &message)
     if code == EAGAIN { return nil }

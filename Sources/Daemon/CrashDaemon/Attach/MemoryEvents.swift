@@ -12,7 +12,7 @@ struct MemoryEvents: Sendable, Equatable {
   /// The value of the counter when the process attached.
   var oomKills: Int
 
-  /// Finds the OOM kill counter of a process: the counter of its first control group that has one.
+  /// Finds the OOM kill counter of a process: the counter of its first control group that has such a counter.
   /// - Parameters:
   ///   - text: The content of `/proc/PID/cgroup`.
   ///   - read: Reads the file at a path; returns nil if the file cannot be read.

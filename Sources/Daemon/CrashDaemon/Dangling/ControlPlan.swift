@@ -15,7 +15,7 @@ struct ControlPlan: Sendable, Equatable {
   }
 
   static let standardLimit = 50
-  /// The maximum number of entries in `words`, which is the number that a process stores.
+  /// The maximum number of entries in `words`, which is the number of entries that a process can store.
   static let wordLimit = 512
   static let nameLimitBytes = Int(CS_CONTROL_NAME_LIMIT_BYTES)
 

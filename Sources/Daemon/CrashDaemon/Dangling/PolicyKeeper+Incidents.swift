@@ -48,7 +48,7 @@ extension PolicyKeeper {
   }
 }
 
-/// The evidence for a use-after-free of a class that an incident gives.
+/// The evidence that an incident gives for a use-after-free of its class.
 enum DanglingUse: Equatable {
   /// The program used a deallocated object.
   ///
@@ -59,8 +59,8 @@ enum DanglingUse: Equatable {
 
   /// Classifies an incident.
   ///
-  /// Returns nil for kinds of incidents that are not uses of deallocated objects. Also returns nil if a crash follows
-  /// the incident, because the statistics count the crash instead.
+  /// Returns nil for kinds of incidents that are not uses of deallocated objects. Also returns nil if the incident led
+  /// to a crash, because the statistics count the crash instead.
   init?(_ incident: Incident) {
     guard incident.mode != .crash else { return nil }
     switch incident.source {

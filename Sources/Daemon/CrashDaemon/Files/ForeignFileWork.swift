@@ -5,7 +5,7 @@ import Synchronization
 
 /// Runs work that can block in a file system that crashd does not trust.
 ///
-/// The work opens a path that a process named, or closes a descriptor that a process sent. A file system that a user
+/// The work opens a path that a process reported, or closes a descriptor that a process sent. A file system that a user
 /// provides (FUSE) can block forever. A network file system whose server is down can block for a long time.
 ///
 /// The work runs on separate threads, and never in Swift's cooperative pool or on the attach thread. Each account is

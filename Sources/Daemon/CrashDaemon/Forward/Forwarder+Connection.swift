@@ -7,7 +7,7 @@ import NIOPosix
 // Handles one connection to a collector.
 extension Forwarder {
   private static let answerLimitBytes = 4_096
-  /// The maximum number of received answers that the task which handles answers has not read yet.
+  /// The maximum number of received answers that are waiting to be handled.
   ///
   /// The limit is sufficient, because a collector sends at most one answer for each event of a page.
   private static let answerLimit = 64
@@ -90,8 +90,8 @@ extension Forwarder {
 
   private func send(from start: StoreCursor, over channel: any Channel, _ window: ForwardWindow) async throws {
     let (store, hub, batch) = (configuration.store, configuration.hub, configuration.limits.eventBatch)
-    // Subscribe to news before the first read of the store. Otherwise, an event that is stored between the read and the
-    // subscription would be missed.
+    // Subscribe to the notifications of new events before the first read of the store. Otherwise, an event that is
+    // stored between the read and the subscription would be missed.
     var news = hub.news().makeAsyncIterator()
     var progress = window.progress.makeAsyncIterator()
     let reader = hub.beginReading(at: start)

@@ -24,7 +24,7 @@ extension CrashAnalysis {
     }
   }
 
-  /// Records in the report of the trap that the process ended during its drain.
+  /// Records, in the report of the trap that began a drain, that the process ended before the drain was complete.
   func noteInterruptedDrain(report id: String) async {
     await complete("the interrupted drain", of: id) { () async throws(StoreError) in
       let stored = try store.report(idPrefix: id)

@@ -46,7 +46,7 @@ actor Reanalysis {
 
   /// Finds the report whose ID begins with `prefix`, analyzes its raw record again, and stores the result.
   ///
-  /// If `waits` is false and the call would have to wait for other unwind cross-checks, it fails with `busy`.
+  /// If `waits` is false and the call would have to wait for other unwind cross-checks, the call fails with `busy`.
   func run(
     idPrefix prefix: String?, for user: UInt32, visibility: Visibility, waits: Bool = false
   ) async throws(Failure) -> Outcome {

@@ -151,7 +151,8 @@ extension SpoolTaker {
         pass?.names.remove(name)
         endPassIfDone()
       }
-      // If the listing was truncated, read the remaining files, as long as at least one file was removed or failed.
+      // If the listing was truncated, read the remaining files, as long as at least one file was removed or could not
+      // be read.
       guard isListFull, settledFiles != before else { break }
       queueSpool(nil)
     } while !spooled.isEmpty

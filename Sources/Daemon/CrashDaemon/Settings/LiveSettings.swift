@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Components read the current values, or subscribe to changes.
 final class LiveSettings: Sendable {
-  /// The values of the settings that can change, at one time.
+  /// The values, at one time, of the settings that can change.
   struct Values: Sendable, Equatable {
     var retention = RetentionPolicy()
     var forward: [ForwardSettings] = []

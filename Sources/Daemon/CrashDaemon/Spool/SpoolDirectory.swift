@@ -13,7 +13,7 @@ struct SpoolRefusal: Error, Equatable {
   ///
   /// In this case, crashd can read the file later.
   var isPassing = false
-  /// Whether a part of the ring's contents is lost, because the process had no space to write it.
+  /// Whether a part of the ring's contents is lost, because the process had no space to write this part.
   ///
   /// In this case, the report contains the crash without this part.
   var isLoss = false
@@ -100,8 +100,8 @@ struct SpoolDirectory: Sendable {
       let status = try file.status()
       let owner = Peer(pid: 0, uid: status.st_uid)
       guard !status.isSharedWritable else { throw SpoolRefusal(owner: owner, reason: "is writable by other users") }
-      // Reject a file with a second hard link: `rename` does not create one, and the link can be one to a file of
-      // another user.
+      // Reject a file with a second hard link: `rename` does not create a second link, and a user could have linked a
+      // file of another user into the directory.
       guard status.st_nlink == 1 else { throw SpoolRefusal(owner: owner, reason: "has more than one name") }
       guard status.st_size > 0 else {
         throw SpoolRefusal(owner: owner, reason: "is empty: there was no room for the ring", isLoss: true)

@@ -24,8 +24,8 @@ enum SpooledRing: Sendable {
     let hasRecord = found.records.contains { record in
       record.count == 2 && generations[record[0]].map { $0 < record[1] } ?? true
     }
-    // If the file has no new record, the file has news only if it contains the same crash with more threads of the
-    // thread sweep.
+    // If the file has no new record, the file contains something new only if it contains the same crash with more
+    // threads of the thread sweep.
     return hasRecord || (found.records == stored.records && found.threads.count > stored.threads.count)
   }
 }

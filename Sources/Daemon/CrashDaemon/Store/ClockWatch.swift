@@ -34,7 +34,7 @@ struct ClockWatch {
     return true
   }
 
-  /// Returns how much more time passed on the wall clock than since boot, between two readings.
+  /// Returns how much more time passed on the wall clock than on the clock that counts from boot, between two readings.
   ///
   /// The result is valid for differences of up to 292 years.
   private static func leap(from old: Reading, to new: Reading) -> Int64 {

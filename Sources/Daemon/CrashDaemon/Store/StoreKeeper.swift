@@ -207,7 +207,7 @@ extension StoreKeeper {
   }
 }
 
-// Opens or writes the database again if it is not open, or if its file was removed.
+// Opens the database again if it is not open, or writes it again if its file was removed.
 extension StoreKeeper {
   private func keepOpen() async {
     do throws(StoreError) {

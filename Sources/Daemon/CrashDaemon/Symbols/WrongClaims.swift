@@ -23,7 +23,7 @@ struct WrongClaims {
 
   /// Whether crashd is allowed to read the file of a claim in order to check the given build ID.
   ///
-  /// `begun` contains the build IDs of waiting or running jobs for the same claim.
+  /// The parameter `begun` contains the build IDs of waiting or running jobs for the same claim.
   func admit(_ buildID: String, of claim: Claim, beside begun: Set<String>) -> Bool {
     let known = wrong[claim] ?? []
     return !known.contains(buildID) && known.union(begun).subtracting([buildID]).count < Self.limit
@@ -35,6 +35,6 @@ struct WrongClaims {
     wrong[claim, default: []].insert(buildID)
   }
 
-  /// Forgets the wrong build IDs of a claim, because a cache could be built from the file.
+  /// Forgets the wrong build IDs of a claim, because crashd has built a cache from the file.
   mutating func forget(_ claim: Claim) { wrong[claim] = nil }
 }

@@ -21,10 +21,10 @@ protocol StoredPages: Sendable {
 extension StoredPages {
   /// Sends a first reply, and then pages.
   ///
-  /// After the last page, the method waits for news and then sends further pages. The method returns when the client
-  /// has disconnected or the store fails. The method closes the connection before it returns. Ordering: the caller must
-  /// subscribe to `news` before it reads the store for the first reply. Otherwise, an event that is stored between the
-  /// read and the subscription would be missed.
+  /// After the last page, the method waits until the store has further entries, and then sends further pages. The
+  /// method returns when the client has disconnected or the store fails. The method closes the connection before it
+  /// returns. Ordering: the caller must subscribe to `news` before it reads the store for the first reply. Otherwise,
+  /// an event that is stored between the read and the subscription would be missed.
   /// - Parameters:
   ///   - first: The first reply.
   ///   - news: A stream that has an element whenever the store could have more pages.

@@ -80,7 +80,7 @@ public struct RecordScanner: Sendable {
     text.isEmpty ? nil : Found(line: line, text: String(decoding: text, as: UTF8.self))
   }
 
-  /// Whether a record line can have the character after its mark.
+  /// Whether a record line can contain the given character after the mark.
   private static func isDigit(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),

@@ -148,7 +148,7 @@ extension ReportStore {
     }
   }
 
-  /// Returns the IDs of the reports that must be removed from a group because it has too many.
+  /// Returns the IDs of the reports that must be removed from a group because the group has too many reports.
   ///
   /// The IDs of reports are random. Of the older reports, the reports with the smallest IDs remain. Therefore, the
   /// remaining reports are a uniform sample, even if other reports were removed because of their age.
@@ -247,7 +247,7 @@ extension ReportStore {
         try database.execute(sql: "PRAGMA incremental_vacuum(\(Self.vacuumPages))")
         let after = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
         // While another thread reads the database, SQLite cannot shorten the file. In this case, a later checkpoint
-        // shortens it.
+        // shortens the file.
         do { try database.checkpoint(.truncate) } catch let error as DatabaseError
           where error.resultCode == .SQLITE_BUSY
         {}

@@ -110,7 +110,8 @@ public enum BudgetSplit: Sendable {
     while slots < most {
       slots = min(most, (slots + max(Double(firstStep), slots * 0.1)).rounded(.down))
       let point = (slots: slots, caught: candidate.caught(slots: slots))
-      // Remove a point that is below the line from the point before it to the new point, because it is not on the hull.
+      // Remove a point that is below the line from the point before it to the new point, because such a point is not on
+      // the hull.
       while points.count >= 2,
         slope(points[points.count - 2], point) >= slope(points[points.count - 2], points[points.count - 1])
       {

@@ -25,7 +25,7 @@ public enum Hypergeometric: Sendable {
       let left = Double(marked - count) * Double(sample - count)
       term *= left / (Double(count + 1) * Double(total - marked - sample + count + 1))
       sum += term
-      // If the terms grow too much, divide the sum, so that it stays finite.
+      // If the sum overflows, the probability is close to 1, so return the logarithm of 1.
       if !sum.isFinite { return 0 }
       if term < sum * 1e-17 { break }
       count += 1

@@ -8,7 +8,7 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
   public var uptimeSeconds: Int
   /// The number of attached processes.
   public var processes: Int
-  /// The number of processes that have ended and whose rings crashd has not completely read yet.
+  /// The number of ended processes whose rings crashd has not completely read yet.
   public var ending: Int
   /// The number of stored reports.
   public var reports: Int
@@ -49,7 +49,7 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
     public var uid: Int
     /// Whether the caller can access the crashes of all users.
     ///
-    /// If false, the caller can access only crashes of its own processes.
+    /// If the value is false, the caller can access only crashes of its own processes.
     public var all: Bool
     /// The group whose members have full access, as root and crashd's own user have.
     ///

@@ -1,6 +1,6 @@
 public import CrashReport
 
-/// A group of use-after-free incidents that have the same class, access kind and call site of one program.
+/// A group of use-after-free incidents of one program that have the same class, access kind and call site.
 ///
 /// Each process and each call stack has a separate incident. A group combines these incidents.
 public struct DanglingGroup: Codable, Sendable, Equatable {
@@ -44,7 +44,7 @@ public struct DanglingGroup: Codable, Sendable, Equatable {
   ///
   /// The median includes only incidents for which this time is known.
   public var age_ns: Int?
-  /// `certain` if at least one incident of the group is certain; otherwise `probable`.
+  /// The value is `certain` if at least one incident of the group is certain, and otherwise `probable`.
   public var confidence: IncidentReport.Confidence
 
   /// Creates a group from its parts.

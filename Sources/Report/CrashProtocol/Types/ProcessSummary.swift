@@ -18,7 +18,7 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
   public var attachTime: String
   /// The state as a readable word, such as `running`.
   public var state: String
-  /// Which part of the process's memory reports contain.
+  /// The part of the process's memory that reports contain.
   ///
   /// The value is nil in replies of a crashd version without this property.
   public var memory: Memory?

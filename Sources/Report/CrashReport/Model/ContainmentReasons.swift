@@ -74,7 +74,7 @@ extension CrashReport.Containment {
       Self.texts[rawValue]?.clause ?? "the process gave the reason \(CleanText.line(rawValue))"
     }
 
-    /// How the user can remove the obstacle, or nil if nothing is known.
+    /// How the user can remove the obstacle, or nil if no remedy is known.
     package var remedy: String? { Self.texts[rawValue]?.remedy }
 
     private static let texts = Dictionary(

@@ -249,7 +249,7 @@ extension CrashReport {
     public var code: Int
     /// The name of the code, such as `ILL_ILLOPN`, `SEGV_MAPERR` or `SI_USER`.
     ///
-    /// If the code has no name, this is its number.
+    /// If the code has no name, the value is the number of the code.
     public var codeName: String
     /// The value of `si_addr`; nil if the signal has no address.
     public var address: Address?

@@ -98,7 +98,7 @@ extension CrashReport {
 
     /// The name that Swift gives to the priority.
     ///
-    /// If the priority has no name, this is its number.
+    /// If the priority has no name, the value is the number of the priority.
     public var priorityName: String {
       switch priority {
       case 0x21: "user-interactive"

@@ -23,7 +23,7 @@ extension TextRenderer {
 
   private static let quoteLimit = 16
 
-  /// Returns the source lines around the line of the frame, which is marked.
+  /// Returns the source lines around the line of the frame, and marks this line.
   func sourceLines(of frame: CrashReport.Frame) -> [String] {
     guard let excerpt = source?(frame) else { return [] }
     let digits = "\(excerpt.first + excerpt.lines.count)".count

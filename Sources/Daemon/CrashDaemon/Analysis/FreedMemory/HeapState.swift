@@ -43,7 +43,7 @@ struct HeapFacts: Sendable, Equatable {
     return next == 0 || range.contains(next) && next % 16 == 0
   }
 
-  /// Whether the word is glibc's link to the next free block , in the main heap.
+  /// Whether the word is glibc's link to the next free block, in the main heap.
   ///
   /// A link is the address of the next block, xor the page number of the block that contains the link. The link of the
   /// last block is the page number alone.
@@ -91,7 +91,7 @@ enum BlockState: Sendable, Equatable {
   case binned(drift: Int64)
   /// Deinitialized, but not freed, because unowned references to the object remain.
   case deinitialized
-  /// In use , because the memory was reused; the string describes the former or the expected contents.
+  /// In use, because the memory was reused; the string describes the former or the expected contents.
   case taken(String)
 
   /// The maximum number of stray retains or releases that is accepted for a block in a bin.

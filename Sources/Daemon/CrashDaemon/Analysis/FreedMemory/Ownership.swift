@@ -9,7 +9,8 @@ import CrashSymbols
 /// line 0 to merged calls, to the failing branch of `T!` and to the resume address of an async function.
 ///
 /// Functions of the following kinds are not in-app:
-/// - Functions of system libraries and of the Swift runtime with its modules, even if these are linked statically.
+/// - Functions of system libraries, of the Swift runtime, and of the runtime's modules, even if they are statically
+///   linked.
 /// - Compiler-generated code (thunks, accessors), and inline functions from headers of the system and of compilers.
 /// - The code of this package, and the code of packages on which the program depends. SwiftPM stores the sources of
 ///   packages in `…/checkouts/…`.

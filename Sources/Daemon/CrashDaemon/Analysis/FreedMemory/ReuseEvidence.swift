@@ -130,7 +130,7 @@ extension CrashFacts {
 
   /// The class that the code expects the freed block to be an instance of.
   ///
-  /// The value is nil if the code names no class whose instances have the block's size, or several such classes.
+  /// The value is nil if the code refers to no class whose instances have the block's size, or several such classes.
   var freedClass: ExpectedClass? {
     guard let block = freedObject?.block else { return nil }
     let size = memory.word(at: block &- 8)
@@ -160,7 +160,7 @@ extension CrashFacts {
 
   /// Returns the classes of the variables in scope that contain the object's address.
   ///
-  /// If no variable contains the address, the result is the classes that the function's code names.
+  /// If no variable contains the address, the result is the classes that the function's code refers to.
   func expectedClasses(in scope: ScopeDescription) -> [ExpectedClass] {
     guard let address = objectInQuestion else { return [] }
     let known = scope.variables.flatMap { variable -> [ExpectedClass] in

@@ -9,7 +9,7 @@ struct IncidentBuilder: Sendable {
   var images: [RingContents.Image]
   var process: ProcessFacts
   var symbols: OpenCaches
-  /// The requests that traps ended without ending the process.
+  /// The requests that a trap ended while the process continued.
   var requests: [RingContents.Request] = []
 
   func report(of incident: Incident) -> IncidentReport {

@@ -15,8 +15,8 @@ extension DiagnosisRule {
     DiagnosisRule("timer-signal", 1, on: [.signal]) { facts in
       facts.isTimer ? "A timer of the program sent it \(SignalText.name(facts.record.signal)); it was" : nil
     },
-    // This rule ignores earlier runtime error messages. The trap instruction has a reason of its own, which the
-    // compiler stored in debug information.
+    // This rule ignores earlier runtime error messages. The trap instruction has a separate reason, which the compiler
+    // stored in debug information.
     DiagnosisRule("swift-runtime-failure", 1, on: [.signal, .runtimeFailure]) { facts in
       guard facts.isTrapWithReason, let text = facts.runtimeFailure else { return nil }
       return "Swift stopped the program: \(text)"

@@ -103,8 +103,8 @@ extension CrashRecord {
     return index.flatMap { bytes.indices.contains($0) ? bytes[$0] : nil }
   }
 
-  /// Whether the instruction raises a general protection fault, because it is privileged or has a non-canonical
-  /// address.
+  /// Whether the instruction raises a general protection fault, because the instruction is privileged, or because the
+  /// address of an operand is not canonical.
   private func isRefused(_ decoded: MachineInstruction) -> Bool {
     if decoded.isPrivileged || decoded.operand(faultingAt: nil, registers: registers) != nil { return true }
     let memory = MemoryWords([MemoryWords.Piece(start: stackStart, bytes: stack)])

@@ -2,7 +2,7 @@ import CrashReport
 import CrashSymbols
 import Synchronization
 
-/// Caches what the analysis computes from linkage names and for the paths of images and files.
+/// Caches the results of demangling linkage names and of classifying the paths of images and files.
 ///
 /// The cache saves time, because demangling takes microseconds and most crashes are in functions that crashed before. A
 /// result depends only on the string, so crashes of all users can share the cache.

@@ -12,7 +12,7 @@ struct InstructionDecoder_aarch64 {
   private static let sp = 31
   private static let pc = 32
 
-  /// Decodes the first instruction of the bytes; nil if it is incomplete or undefined.
+  /// Decodes the first instruction of the bytes; nil if this instruction is incomplete or undefined.
   static func decode(_ bytes: [UInt8]) -> MachineInstruction? {
     word(bytes[...]).flatMap { InstructionDecoder_aarch64(word: $0).instruction() }
   }

@@ -1,4 +1,4 @@
-/// Recognizes a load of a method's address directly before its call.
+/// Recognizes a load of a method's address directly before the call of the method.
 ///
 /// An example is the pair `ldr x8, [x8, #0x40]` and `blr x8`.
 enum MethodLoad_aarch64 {

@@ -1,4 +1,5 @@
-/// Recognizes a load of a method's address directly before its call, in the form that unoptimized code has.
+/// Recognizes a load of a method's address directly before the call of the method, in the form that unoptimized code
+/// has.
 ///
 /// An example is the pair `mov rax, [rax+0x40]` and `call rax`.
 enum MethodLoad_x86_64 {

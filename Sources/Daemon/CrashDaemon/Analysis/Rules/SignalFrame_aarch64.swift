@@ -20,7 +20,7 @@ struct SignalFrame_aarch64: Sendable, Equatable {
   private static let general = context + 8
   private static let registerCount: UInt64 = 33
   private static let flags = general + 8 * registerCount
-  /// The offset of the records behind the registers, where the kernel appends further records, aligned to 16 bytes.
+  /// The offset at which the kernel appends further records after the registers; the records are aligned to 16 bytes.
   private static let records: UInt64 = 128 + 464
   private static let recordLimitBytes: UInt64 = 4_096
   /// The magic number at the start of the record that contains the syndrome.
@@ -75,7 +75,7 @@ struct SignalFrame_aarch64: Sendable, Equatable {
     (signal, code, address) = told
   }
 
-  /// Returns the syndrome in the records behind the registers; 0 if no record contains a syndrome.
+  /// Returns the syndrome in the records after the registers; 0 if no record contains a syndrome.
   private static func syndrome(from start: UInt64, _ memory: MemoryWords) -> UInt64 {
     var offset: UInt64 = 0
     while offset < recordLimitBytes, let head = memory.word(at: start &+ records &+ offset) {
