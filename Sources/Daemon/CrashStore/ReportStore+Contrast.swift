@@ -67,7 +67,7 @@ extension ReportStore {
     }
   }
 
-  /// Returns the event numbers of the newest reports of the group's programs that are not in the group.
+  /// For the programs of the group, returns the event numbers of the newest reports that are not in the group.
   private static func others(than key: String, _ visibility: Visibility, in database: Database) throws -> [Int64] {
     try Int64.fetchAll(
       database,

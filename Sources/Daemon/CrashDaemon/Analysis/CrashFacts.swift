@@ -127,8 +127,8 @@ struct CrashFacts: Sendable {
   private var isAddressReported: Bool { record.architecture == .aarch64 && record.address != 0 }
   /// Whether software sent the signal (kill, raise, abort or a timer), and not the processor.
   var isSent: Bool { record.code <= 0 }
-  /// Whether si_pid `senderPid` contains the pid of a sender; for other negative values of si_code, the field has
-  /// another meaning.
+  /// Whether the field `senderPid` (si_pid) contains the pid of a sender; for other negative values of si_code, the
+  /// field has another meaning.
   var hasSender: Bool { Self.senderCodes.contains(record.code) }
   var isSentByOther: Bool { hasSender && record.senderPid != pid }
   /// Whether the sender is outside the process's pid namespace; in this case, the kernel reports pid 0.

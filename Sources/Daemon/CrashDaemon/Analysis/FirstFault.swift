@@ -99,7 +99,7 @@ extension FirstFault {
     }
   }
 
-  /// Decides from the instruction alone at pc whether this instruction raised the fault, because some kernels do not
+  /// Decides from the instruction at pc alone whether this instruction raised the fault, because some kernels do not
   /// keep the exception number.
   ///
   /// Three kinds of instructions always fault: a trap, an access to the first page, and an access to a non-canonical

@@ -19,7 +19,7 @@ enum MessageText {
     let shorter = line.replacing(
       /^.*?(?:Fatal error|Precondition failed|Assertion failed)(?::\s*)?/, with: "", maxReplacements: 1)
     if !shorter.isEmpty { return shorter }
-    // If the program gave no message, only colons and spaces follow the prefix. if the program gave no message.
+    // If the program gave no message, only colons and spaces follow the prefix.
     while let last = line.last, last == ":" || last.isWhitespace { line.removeLast() }
     return line
   }

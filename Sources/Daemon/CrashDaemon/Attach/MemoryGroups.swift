@@ -18,7 +18,7 @@ struct MemoryShare: Sendable, Equatable {
 ///
 /// The counter of a control group counts the OOM kills of all processes in the group. The kernel increments the counter
 /// before it kills a process. Therefore, each process has a baseline: the counter's value when the process was last
-/// found running. An OOM kill is possibly the kill of the process only if it was counted after the baseline and before
+/// found running. An OOM kill is considered for a process only if the kernel counted it after the baseline and before
 /// the hang-up of the connection. Each OOM kill kills at most one process.
 struct MemoryGroups {
   private struct Member {

@@ -5,9 +5,9 @@ import Synchronization
 /// Counts the requests and drains of processes by build, while crashd is attached to the processes.
 ///
 /// A metric must not have many combinations of labels. A user, with the uids of its range in `/etc/subuid`, has at most
-/// `buildsPerUser` builds. Beyond this limit, the counts of the build whose last end of a process is the longest ago
-/// are added to the label `other`. If all builds have attached processes, a process of a further build is counted under
-/// `other` until it ends. The counts of `other` never decrease.
+/// `buildsPerUser` builds. Beyond this limit, the counts of one build are added to the label `other`: the build of
+/// which no process has ended for the longest time. If all builds have attached processes, a process of a further build
+/// is counted under `other` until it ends. The counts of `other` never decrease.
 struct RequestTotals: Sendable {
   /// The labels of a sample.
   struct Key: Hashable, Sendable {

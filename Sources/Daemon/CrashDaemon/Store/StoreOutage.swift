@@ -140,7 +140,7 @@ final class StoreOutage: Sendable {
 
   /// Records that all files that were left in the spool before a given time were read.
   ///
-  /// `leavings` is the value of the property `leavings` at that time.
+  /// The parameter `leavings` is the value that the property `leavings` had at that time.
   func readLeftFiles(since leavings: UInt64?) {
     state.withLock { state in
       if state.leavings == leavings { state.hasLeftFiles = false }

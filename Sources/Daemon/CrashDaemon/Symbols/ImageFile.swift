@@ -4,7 +4,7 @@ import CrashSymbols
 import Glibc
 import LinuxSystem
 
-/// An image for which crashd can need symbols.
+/// An image for which crashd possibly needs symbols.
 ///
 /// The image has a path, and a descriptor if the process sent one.
 struct ImageFile: Sendable {

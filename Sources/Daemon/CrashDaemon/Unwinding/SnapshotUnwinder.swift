@@ -58,7 +58,7 @@ actor SnapshotUnwinder {
   /// The error that is thrown if no permit is free and the caller did not ask to wait.
   struct Busy: Error {}
 
-  /// Returns the images whose unwind tables the cross-check of a ring can need.
+  /// Returns the images whose unwind tables the cross-check of a ring possibly needs.
   ///
   /// Returns nil if the ring has no copy of a stack, and therefore nothing to unwind again.
   static func images(of contents: RingContents) -> [ImageFile]? {

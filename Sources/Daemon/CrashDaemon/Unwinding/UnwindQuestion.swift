@@ -3,7 +3,8 @@ import CrashRing
 import CrashSymbols
 import LinuxSystem
 
-/// Selects the threads of a ring that are unwound again, and the images that the unwinder can need for these threads.
+/// Selects the threads of a ring that are unwound again, and the images that the unwinder possibly needs for these
+/// threads.
 struct UnwindQuestion {
   private let architecture: Architecture
   /// The first crashed threads whose records contain a copy of the stack; at most eight threads.

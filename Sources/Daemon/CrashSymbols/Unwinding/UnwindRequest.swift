@@ -67,7 +67,7 @@ public struct UnwindRequest: Sendable, Equatable {
     }
   }
 
-  /// An image whose unwind tables can be needed.
+  /// An image whose unwind tables the unwinder possibly needs.
   public struct Image: Sendable, Equatable {
     /// The address of the first mapped byte of the image.
     public var start: UInt64
@@ -93,7 +93,7 @@ public struct UnwindRequest: Sendable, Equatable {
   ///
   /// The answer contains the stacks of the threads in the same order.
   public var threads: [Thread]
-  /// The images whose unwind tables can be needed.
+  /// The images whose unwind tables the unwinder possibly needs.
   public var images: [Image]
 
   /// Creates a request from its parts.

@@ -35,7 +35,7 @@ public struct RolloutComparison: Sendable, Equatable {
 
   /// The factors between the builds' rates for which the comparison searches.
   ///
-  /// Larger factors, such as 3 or 10, are left out. Each further factor would delay the detection of a fivefold crash
+  /// Other factors, such as 3 or 10, are left out. Each further factor would delay the detection of a fivefold crash
   /// rate by up to one crash, and would not detect a threefold rate sooner. The detection of a twentyfold crash rate
   /// needs four crashes.
   public static let rises = [5.0]

@@ -9,7 +9,7 @@ struct DanglingEvidence: Sendable, Equatable {
   /// The register that contains a pointer to the block.
   var register: Int
   var state: BlockState
-  /// The part of the diagnosis sentence that states how the faulting value was read from the block.
+  /// The part of the diagnosis sentence that states the connection between the faulting operation and the block.
   var tie: String
   var architecture: Architecture
 
@@ -20,7 +20,7 @@ struct DanglingEvidence: Sendable, Equatable {
 
 // A register that points to a freed block is not sufficient evidence. In a measurement of 504 crashes that had not used
 // freed memory, a stale register pointed to a freed block in 168 crashes (a third). Therefore, each of the following
-// rules must show how the faulting operand was read from the block.
+// rules must show a connection between the faulting operation and the block.
 extension CrashFacts {
   /// The evidence that the register of the faulting operand contains a word that is stored in a freed block.
   var danglingOperand: DanglingEvidence? { operandEvidence(in: freedBlocks) }

@@ -153,8 +153,7 @@ enum Ownership {
 
   /// Whether another module declares the function, in an extension of a standard library type.
   ///
-  /// In the mangled name of such a function, the name of the extension consists of the type, the module of the
-  /// extension and `E`.
+  /// In the mangled name of such a function, the context consists of the type, the module of the extension and `E`.
   private static func isExtensionOfOthers(_ mangled: String) -> Bool {
     Demangler.module(of: mangled).map { !runtimeModules.contains($0) } ?? false
   }
