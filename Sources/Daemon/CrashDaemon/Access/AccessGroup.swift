@@ -68,7 +68,8 @@ public enum AccessGroup: Sendable, Equatable {
 
   /// Checks that the group can be granted access on this machine.
   ///
-  /// For `own`, the check succeeds even if the group crashd does not exist. `own` then grants access to no group.
+  /// For `own`, the check succeeds even if the group crashd does not exist. In this case, `own` grants access to no
+  /// group.
   /// - Throws: `Problem`.
   public func check() throws(Problem) { _ = try resolve() }
 

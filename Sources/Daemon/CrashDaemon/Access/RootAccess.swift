@@ -1,6 +1,6 @@
 /// Whether clients in other namespaces can have access to all crashes.
 ///
-/// The operator sets this with the setting `access.root`.
+/// The operator sets the value with the setting `access.root`.
 public enum RootAccess: String, Sendable {
   /// Only clients in crashd's own pid namespace can have access to all crashes.
   ///

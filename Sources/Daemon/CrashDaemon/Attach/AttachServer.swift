@@ -35,7 +35,7 @@ final class AttachServer: Service {
     configuration.lastCrashes.onChange { poller.wake() }
   }
 
-  /// Serves until a graceful stop.
+  /// Serves the attach socket until a graceful stop.
   ///
   /// When this function returns, all messages that processes sent before the stop are in the pipeline.
   func run() async throws {

@@ -18,7 +18,7 @@ enum MachineFacts {
 
   /// Reads the facts about the machine.
   ///
-  /// `file` returns the beginning of the file with a path.
+  /// The closure `file` returns the beginning of the file at the given path.
   static func read(file: (String) -> String?) -> CrashReport.Machine {
     var machine = CrashReport.Machine()
     machine.host = text(file("/proc/sys/kernel/hostname"))

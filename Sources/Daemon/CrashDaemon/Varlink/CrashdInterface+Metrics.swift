@@ -13,7 +13,7 @@ extension CrashdInterface {
     Methods.Metrics.Reply(text: try await metricsText(client.visibility))
   }
 
-  /// The counter of every kind of loss, with the value 0.
+  /// A counter with the value 0 for every kind of loss.
   ///
   /// A counter must exist before the first loss. Otherwise, Prometheus would not show the first loss as an increase.
   private static let noLosses = Dictionary(

@@ -36,7 +36,7 @@ extension CrashdInterface {
 
   /// Returns the user ID of the subscriber's owner.
   ///
-  /// The owner is the user who calls. A caller with access to all crashes can specify another user.
+  /// The owner is the user of the caller. A caller with access to all crashes can specify another user.
   private func owner(of name: String, _ uid: Int?, _ client: Client) throws(ProtocolError) -> UInt32 {
     guard let given = try checked(uid, "uid", in: 0...Int(UInt32.max)) else { return client.peer.uid }
     let uid = UInt32(given)

@@ -10,7 +10,7 @@
 #define CS_CONFINE_CPU_S        30
 
 /// The limits of a job that reads one image: a base plus an amount per byte of the image, up to the limits above. A
-/// forged image of 32 KiB can therefore not use more than an honest image of a few MiB.
+/// forged image of 32 KiB can therefore not use more than a genuine image of a few MiB.
 #define CS_CONFINE_BASE_CPU_S        2
 #define CS_CONFINE_BYTES_PER_S       (UINT64_C(4) << 20)
 #define CS_CONFINE_BASE_MEMORY_BYTES (UINT64_C(256) << 20)
@@ -18,7 +18,7 @@
 
 /// The limit of the CPU time of a job that reads one image. The unit is the CPU time that the start of this process
 /// took, because this time shows the speed of the machine. The limit is CS_CONFINE_STARTS units, plus one unit per
-/// CS_CONFINE_BYTES_PER_START bytes of the image. Honest images need 5 to 10 % of the limit.
+/// CS_CONFINE_BYTES_PER_START bytes of the image. Genuine images need 5 to 10 % of the limit.
 #define CS_CONFINE_STARTS          16
 #define CS_CONFINE_BYTES_PER_START (UINT64_C(16) << 10)
 

@@ -50,7 +50,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
   ///
   /// The value is nil if the ring came from the spool.
   public var timing: Timing?
-  /// `silent` for an unreported exit; nil for a crash.
+  /// The value is `silent` for an unreported exit, and nil for a crash.
   public var kind: Kind?
   /// Facts about an unreported exit that were observed from outside the process; nil for a crash.
   public var death: Death?
