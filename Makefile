@@ -1,5 +1,5 @@
-# `make help` lists the targets. Each target installs the Debian packages that it needs. Its last line of output states
-# its figures.
+# `make help` lists the targets. Each target installs the Debian packages that it needs. The last line of its output
+# states its results as figures.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -7,8 +7,8 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 SWIFT        ?= swift
-# How many tests run at once. The number is small, because most tests start processes, and CI has two cores. The output
-# of each run is stored in .build-logs.
+# The maximum number of tests that run at once. It is small, because most tests start processes, and CI has two cores.
+# .build-logs has the output of each run.
 SWIFT_TEST    = scripts/run-tests .build-logs/$@.log $(SWIFT) test --experimental-maximum-parallelization-width 4
 PREFIX       ?= /usr/local
 FUZZ_SECONDS ?= 60
@@ -53,8 +53,8 @@ test-packages: build-packages
 build: build-packages ## @daily Build everything and the tests, in debug
 	$(SWIFT) build --build-tests
 
-# Only the release build has this define. The define changes with each commit, and debug programs would therefore be
-# linked again after each commit.
+# Only the release build defines this commit. The commit changes often, and the debug programs would be linked again
+# after each commit.
 release: export CRASHSHIELD_COMMIT = $(shell git rev-parse --short=8 HEAD 2>/dev/null)
 release: build-packages ## @install Build the programs to install, with a static Swift library
 	@for product in $(RELEASE_PRODUCTS); do \
@@ -87,8 +87,8 @@ help: ## @daily List the targets
 	    lines[group] = lines[group] sprintf("  make %-18s %s\n", $$1, $$2) } \
 	  END { for (at = 1; at in groups; at++) printf "%s%s\n%s", (at > 1 ? "\n" : ""), titles[at], lines[groups[at]] }' $(MAKEFILE_LIST)
 
-# Uses the programs of `make build`, if they exist. A new clone does not have these programs yet, and builds only the
-# demo's programs.
+# Uses the programs of `make build`, if they exist. A new clone does not have these programs, so the target builds only
+# the programs of the demo.
 demo: build-packages ## @daily Show three crashes of an HTTP server and their reports
 	@if [ -x .build/debug/DemoServer ]; then \
 	  scripts/step "build" .build-logs/demo/build.log $(SWIFT) build && scripts/demo .build/debug; \
@@ -96,8 +96,8 @@ demo: build-packages ## @daily Show three crashes of an HTTP server and their re
 
 test: build test-debug ## @daily Build, and run all unit and end-to-end tests
 
-# The fastest checks run first. Long builds run in parallel to the checks, on the processor time that the checks leave
-# free. Checks that mostly wait run in parallel to checks that compute.
+# The fastest checks run first. Long builds run in parallel to the checks, on cores that the checks do not use. Checks
+# that mostly wait run in parallel to checks that use the processor.
 ci: check-format check-aarch64 build ## @daily Run what CI checks after `make test`
 	scripts/beside .build-logs/builds.log "$(MAKE) release sanitizer-builds" "$(MAKE) checks"
 	scripts/beside .build-logs/sanitizers.log "$(MAKE) test-address fuzz" "$(MAKE) test-release test-thread box containers docs measure-implicit"
@@ -117,25 +117,25 @@ check-format: test-packages
 	scripts/build/implicit-sources --check
 	grep -lIE '^#!/bin/(ba)?sh' -r scripts packaging .ci Tests | xargs shellcheck
 
-# Compiles the C code of the host process for aarch64 and runs it under qemu, with packages of Debian stable only.
+# Compiles the C code of the host process for AArch64 and runs it under qemu. Needs only packages of Debian stable.
 check-aarch64:
 	scripts/check/aarch64
 
-# A slice of `make aarch64-matrix`. It needs Debian sid, which may lack Swift at any time, and Linux 6.7: status 75 says
-# that one of them is missing, and the target then succeeds.
+# Runs a part of `make aarch64-matrix`. It needs Linux 6.7 and the Swift of Debian sid, which is not always installable.
+# If one of them is missing, the script exits with 75, and the target succeeds.
 check-aarch64-slice: test-packages aarch64-packages build
 	@scripts/check/aarch64-slice .build/debug/swift-crash-shieldPackageTests.xctest || [ $$? = 75 ]
 
 check-units: build
 	scripts/check/units .build/debug
 
-# Checks that the Prometheus rules fire in the cases in which they should. A unit test compares the metrics that the
-# rules use with those that crashd prints.
+# Checks that each Prometheus alert fires in the cases in which it must fire. A unit test checks that crashd prints all
+# metrics that the alerts use.
 check-alerts:
 	@scripts/install-packages $(ALERT_PACKAGES)
 	scripts/check/alerts
 
-# Checks the manifests and Dockerfiles in packaging.
+# Checks the Kubernetes manifests and the Dockerfiles in packaging.
 check-kubernetes: build $(VENV)/bin/kubernetes-validate
 	$(VENV)/bin/python3 scripts/check/kubernetes $(VENV)/bin .build/debug/crashd
 
@@ -153,28 +153,29 @@ check-signal-safety: build dynamic
 	scripts/check/realtime
 
 # Measures the cost of the shield while nothing crashes. scripts/measure/idle measures for two minutes by default, and
-# for less time here.
+# for two seconds here.
 check-idle: build
 	scripts/measure/idle 2 .build/debug/crashd
 
-# Checks in the object code which calls the optimizer has devirtualized, and checks the records of each build.
+# Checks in the object code which calls the optimizer has devirtualized, and checks the use-after-free records of each
+# build.
 check-dangling: test-packages build dynamic
 	scripts/check/dangling debug=.build/debug/dangling-maker release=$(DYNAMIC)/release/dangling-maker
 
-# Checks implicit guards and casts in optimized code. The source of the faulting code contains no call of a guard.
+# Checks implicit guards and casts in optimized code. The code that faults is plain Swift, without calls of guards.
 check-implicit: test-packages dynamic
 	scripts/check/implicit $(DYNAMIC)/release
 	scripts/check/casts $(DYNAMIC)/release
 	scripts/check/twelve $(DYNAMIC)/release
 
-# Counts the instructions that guards execute in optimized code if there is no fault.
+# Counts the instructions that guards execute in optimized code when nothing faults.
 check-guards: dynamic
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --target CrashShieldFoundation
 	scripts/build/guard-cost $(DYNAMIC)/release .build-guards/program
 	scripts/check/guards .build-guards/program
 
-# Runs guard slots with other allocators.
+# Runs guard pages with other allocators.
 check-pages: test-packages
 	scripts/check/pages
 
@@ -182,8 +183,8 @@ dangling: test-packages build dynamic static ## @evidence Use freed objects in t
 	scripts/check/dangling --write docs/dangling.md debug=.build/debug/dangling-maker \
 	  release=$(DYNAMIC)/release/dangling-maker static=$(STATIC)/release/dangling-maker
 
-# Checks all limits on the shield's cost in five minutes. The best of several runs is used, because other programs slow
-# some runs down.
+# Checks all limits on the shield's cost in five minutes. Each check takes the best of several runs, because other
+# programs slow some runs down.
 measure: build ## @costs Measure what the shield costs, idle and in a crash
 	scripts/measure/idle 60 .build/debug/crashd
 	scripts/measure/threads
@@ -198,7 +199,7 @@ check-descriptors: ## @evidence Crash 10,000 times while a thread closes and ope
 check-static: build
 	scripts/check/static .build/debug
 
-# Builds the libraries for other platforms, where they do nothing.
+# Builds the libraries for other platforms, on which they do nothing.
 check-unsupported:
 	scripts/check/unsupported
 
@@ -211,7 +212,8 @@ check-faults: build
 integrations: build ## @evidence Crash servers on Hummingbird, NIO and gRPC
 	CRASHSHIELD_BINARIES=$(CURDIR)/.build/debug $(SWIFT_TEST) --package-path Integrations --enable-all-traits --scratch-path .build-integrations
 
-# The fleet and the pages are a nested package, because servers that depend on the shield must not fetch its dependencies.
+# The fleet service and the crash pages are a nested package, so that servers that depend on the shield do not fetch the
+# dependencies of these programs.
 FLEET := --package-path Fleet --scratch-path .build-fleet
 
 fleet: build-packages ## @install Build crash-fleet, and crash-web, the pages of `crashctl web`
@@ -230,7 +232,7 @@ demo-fleet: build ## @daily Crash programs on three simulated hosts, and show th
 	@scripts/step "build of crash-fleet" .build-logs/demo-fleet.log $(SWIFT) build $(FLEET) --product crash-fleet
 	@scripts/fleet/demo .build/debug .build-fleet/debug/crash-fleet
 
-# Needs root. The program runs in namespaces of its own.
+# Needs root. The program runs in its own namespaces.
 fleet-faults: fleet ## @evidence Kill leaders, services and links of a fleet, and write docs/fleet.md (root)
 	Tests/EndToEnd/Fleet/faults.py .build-fleet/release/crash-fleet --table docs/fleet.md
 
@@ -263,7 +265,7 @@ test-debug: test-packages build dynamic $(VENV)/bin/python3
 	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release \
 	  $(SWIFT_TEST) --skip-build
 
-# Runs the same end-to-end tests with the installed programs.
+# Runs the end-to-end tests of test-debug with the release programs.
 test-release: build release dynamic
 	CRASHSHIELD_BINARIES=$(CURDIR)/$(RELEASE)/release CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release \
 	  $(SWIFT_TEST) --skip-build --filter CrashTests
@@ -276,7 +278,7 @@ matrix: test-packages build dynamic static preloaded ## @evidence Crash in every
 	CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release CRASH_MAKER_STATIC=$(CURDIR)/$(STATIC)/release \
 	  CRASH_MAKER_PRELOADED=$(CURDIR)/$(PRELOADED) CRASHSHIELD_MATRIX=$(CURDIR)/docs/matrix.md $(SWIFT_TEST) --skip-build --filter CrashTests.MatrixTests
 
-# The trees of Debian sid are outside of git, and stay between runs; docs/aarch64.md has their sizes.
+# The root file systems of Debian sid are outside of git, and stay between runs. docs/aarch64.md has their sizes.
 aarch64-packages:
 	@scripts/install-packages $(AARCH64_PACKAGES)
 
@@ -302,11 +304,11 @@ aarch64-peers: aarch64-build release ## @evidence Compare crash reporters on aar
 	  .build-aarch64-peers
 
 # Tests the targets without package dependencies. These targets contain all C code and all unsafe Swift code.
-# LeakSanitizer is off, because it reports the test runner's own leaks. The sanitizer is set to return NULL for a
-# failing allocation, as malloc does without sanitizers. Only test-debug compares with llvm-symbolizer and checks the
-# lines of faults. Under a sanitizer these tests would compare the sanitizer's own code, whose debug information has
-# only lines. ThreadSanitizer skips the targets that contain only single-threaded code.
-# LastCrashTests/limits exits with 66 under ThreadSanitizer in whole runs beside other work; the cause is not known.
+# LeakSanitizer is off, because it would report leaks of the test runner. With allocator_may_return_null=1, a failing
+# allocation returns NULL, as it does without sanitizers. Only test-debug runs the tests that compare with
+# llvm-symbolizer or that check the lines of faults. Under a sanitizer, these tests would check code of the sanitizer,
+# whose debug information has only lines. ThreadSanitizer skips the targets that contain only single-threaded code. In a
+# whole run beside other work, LastCrashTests/limits exits with 66 under ThreadSanitizer. The cause is not known.
 SANITIZED     = CRASHSHIELD_CORE=1 $(SWIFT) build --build-tests
 SANITIZED_RUN = TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1
 ASAN_SKIP    := OracleTests|ImplicitLineTests|CastsLineTests
@@ -344,7 +346,7 @@ box: release ## @evidence Test service and package under a real systemd (root)
 	@scripts/install-packages $(BOX_PACKAGES)
 	@scripts/box/run $(RELEASE)/release
 
-# Packs the programs without lintian, which `make box` runs.
+# Builds the packages without lintian, because `make box` runs lintian.
 containers: release ## @evidence Build the container images, and crash servers in containers (root)
 	@scripts/install-packages $(CONTAINER_PACKAGES)
 	DEB_OPTIONS="-Zgzip -z1" scripts/build/deb $(RELEASE)/release .build-containers/packages
@@ -363,8 +365,8 @@ bench-end: release ## @costs Measure how long a crash takes to close connections
 	Benchmarks/Service/end.py $(RELEASE)/release
 	scripts/measure/run-on
 
-# It prints ratios, because ratios are comparable between machines. With HOSTILE_CALLS=1000000 the target takes ten
-# minutes more.
+# The target prints ratios, because ratios are comparable between machines. With HOSTILE_CALLS=1000000 the target takes
+# ten minutes more.
 HOSTILE_CALLS ?= 2000
 bench-hostile: release ## @costs Measure hostile input to each parser, and hostile clients
 	Benchmarks/Hostile/hostile.py $(RELEASE)/release --calls $(HOSTILE_CALLS)
@@ -399,7 +401,8 @@ measure-implicit: dynamic ## @costs Count what CrashShieldImplicit and CrashShie
 measure-requests: ## @costs Measure what a request adds to a call
 	@scripts/measure/requests
 
-# The server takes ten minutes to build the first time. The ratios are those of one run, because the servers take turns.
+# The server takes ten minutes to build the first time. The servers take turns in one run, so their ratios are
+# comparable.
 bench-containment: ## @costs Measure the throughput of a server in each mode of containment
 	@for path in fast io yield; do \
 	  echo "$$path:"; scripts/measure/containment --build --path $$path || exit; \

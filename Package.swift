@@ -4,14 +4,14 @@ import PackageDescription
 
 /// With CRASHSHIELD_CORE=1 this package has only the targets without package dependencies.
 ///
-/// These build quickly, and run under the sanitizers. The variable is for builds of this package itself
+/// These targets build quickly, and run under the sanitizers. Set this variable only to build this package itself
 /// (docs/decisions/0126).
 let coreOnly = Context.environment["CRASHSHIELD_CORE"] != nil
 
 /// The commit that `--version` prints; `make release` sets CRASHSHIELD_COMMIT.
 ///
-/// `Context.gitInformation` is no alternative: SwiftPM caches it with the manifest, so later builds would print the
-/// first commit (docs/decisions/0132).
+/// `Context.gitInformation` is no alternative: SwiftPM caches its value with the manifest, so later builds would print
+/// the first commit (docs/decisions/0132).
 let commit = String((Context.environment["CRASHSHIELD_COMMIT"] ?? "").filter(\.isHexDigit).prefix(8))
 
 // Swift 6.2 refuses this warning group, which it does not implement.
@@ -44,13 +44,14 @@ let cxx: [CXXSetting] = [
   .enableWarning("shadow"),
 ]
 
-/// Settings of code that runs in a signal handler: the compiler proves its calls safe and its frames small.
+/// Settings for code that runs in a signal handler: the compiler checks that its calls are signal-safe and its frames
+/// are small.
 let signalSafeC: [CSetting] =
   c + [.enableWarning("function-effects"), .enableWarning("frame-larger-than=2048")]
 
-/// Libraries without package dependencies that other packages may import.
+/// The libraries without package dependencies that other packages can import.
 ///
-/// README.md has a sentence for each library. Executables are no products, because SwiftPM builds each executable target
+/// README.md has a sentence for each library. Executables need no product, because SwiftPM builds an executable target
 /// by its name.
 var products: [Product] = [
   .library(name: "CrashShield", targets: ["CrashShield"]),
@@ -59,7 +60,8 @@ var products: [Product] = [
   .library(name: "CrashShieldGuardPages", targets: ["CrashShieldGuardPages"]),
   .library(name: "CrashShieldSockets", targets: ["CrashShieldSockets"]),
   .library(name: "CrashReport", targets: ["CrashReport"]),
-  // Advanced: importing or linking one changes the program's behavior. Those for Foundation are separate products.
+  // Advanced: to import or link one of these libraries changes the behavior of the program. The libraries for
+  // Foundation's types are separate products.
   .library(name: "CrashShieldImplicit", targets: ["CrashShieldImplicit"]),
   .library(name: "CrashShieldImplicitFoundation", targets: ["CrashShieldImplicitFoundation"]),
   .library(name: "CrashShieldCasts", targets: ["CrashShieldCasts"]),
@@ -74,7 +76,7 @@ func house(_ folder: String, _ targets: [Target]) -> [Target] {
   return targets
 }
 
-// C in the host process. The compiler proves that the calls of handlers are signal-safe.
+// C in the host process. The compiler checks that handlers call only signal-safe functions.
 var targets: [Target] = house(
   "CShim",
   [
@@ -99,15 +101,15 @@ targets += house(
     .target(
       name: "CrashShieldGuards", dependencies: ["CrashShield", "CShim", "CShimQuarantine", "CShimRing"]),
     .target(name: "CrashShieldFoundation", dependencies: ["CrashShield", "CrashShieldGuards", "CShim"]),
-    // This target has no dependencies, because a server may use it without the shield.
+    // This target has no dependencies, because a server can use it without the shield.
     .target(name: "CrashShieldSockets"),
-    // Importing it replaces range subscripts, operators and preconditions in that file; CrashShieldPlain has the plain
-    // ones.
+    // A file that imports it gets guarded range subscripts, operators and preconditions instead of the plain ones,
+    // which CrashShieldPlain has.
     .target(name: "CrashShieldPlain"),
     .target(
       name: "CrashShieldImplicit",
       dependencies: ["CrashShieldPlain", "CrashShield", "CrashShieldGuards", "CShimQuarantine"]),
-    // The same for Foundation's types; a file imports this target instead of Foundation.
+    // The same for Foundation's types. A file imports this target instead of Foundation.
     .target(
       name: "CrashShieldImplicitFoundation",
       dependencies: ["CrashShieldImplicit", "CrashShield", "CrashShieldGuards", "CShimQuarantine"]),
@@ -117,7 +119,7 @@ targets += house(
       name: "CrashShieldExecutorChecks", dependencies: ["CShimExecutorChecks", "CrashShield", "CrashShieldGuards"]),
   ])
 
-// Code that programs outside the host process share.
+// Code that several programs outside the host process share.
 targets += house(
   "Sources/Support",
   [
@@ -132,7 +134,7 @@ targets += house(
   "Sources/Report",
   [
     .target(name: "CrashReport"),
-    // The messages of crashd's socket.
+    // The messages that crashd and its clients exchange.
     .target(name: "CrashProtocol", dependencies: ["CrashReport"]),
   ])
 
@@ -145,23 +147,23 @@ targets += house(
     .target(name: "DanglingStatistics"),
   ])
 
-// Sandboxed processes that read untrusted images and server replies.
+// Programs that read untrusted images and server replies in a sandbox.
 targets += house(
   "Sources/Helpers",
   [
-    // Sandboxes a process. A separate target, because linking it replaces fstat() in the whole program.
+    // Sandboxes a process. It is a separate target, because linking it replaces fstat() in the whole program.
     .target(name: "CConfine"),
     .target(name: "CLibdw", linkerSettings: [.linkedLibrary("dw"), .linkedLibrary("elf")]),
     .target(name: "CrashSymbolBuilder", dependencies: ["CrashSymbols", "CConfine", "CLibdw"]),
-    // libunwind-generic is a link to the library that unwinds other processes of the machine's architecture, such as
+    // libunwind-generic is a link to the library that unwinds other processes on this machine's architecture, such as
     // libunwind-x86_64. That library needs parts of libunwind.
     .target(
       name: "CLibunwind",
       linkerSettings: [
         .linkedLibrary("unwind-generic"), .linkedLibrary("unwind"), .linkedLibrary("dw"), .linkedLibrary("elf"),
       ]),
-    // The unwinder is part of the executable. In a library it would link libunwind into tests, where it would replace
-    // libgcc's unwinder.
+    // The unwinder is part of the executable, and not of a library. Tests would link such a library, and libunwind
+    // would then replace libgcc's unwinder in them.
     .executableTarget(
       name: "crash-analyse",
       dependencies: ["CrashSymbolBuilder", "CrashSymbols", "CConfine", "CLibunwind", "CShimRing"]),
@@ -178,7 +180,7 @@ targets += house(
     .executableTarget(name: "crash-maker", dependencies: ["CrashMaker"]),
     .executableTarget(
       name: "dangling-maker", dependencies: ["CrashShield", "CrashShieldGuardPages", "CrashShieldGuards"]),
-    // Demonstrates a transition queue in a terminal.
+    // An example for a terminal: a queue that performs the transitions between screens in order.
     .executableTarget(name: "screens", dependencies: ["CrashShield", "CrashShieldGuards"]),
   ])
 
@@ -214,7 +216,7 @@ targets += house(
 targets += house(
   "Tests/Unit",
   [
-    // The tests of casts and of executor checks spawn hosts, because linking this code changes a whole program.
+    // The tests of casts and of executor checks spawn hosts, because linking these targets changes the whole program.
     .testTarget(
       name: "GuardTests",
       dependencies: [
@@ -232,14 +234,14 @@ targets += house(
     .testTarget(
       name: "ModelTests", dependencies: ["CrashProtocol", "CrashReport", "DanglingStatistics", "TestKit"],
       exclude: ["Report/read_minidump.py"], resources: [.copy("Report/Golden")]),
-    // From a fault to its record in the ring.
+    // Tests the path from a fault to its record in the ring.
     .testTarget(
       name: "CaptureTests",
       dependencies: [
         "CrashMaker", "CrashReport", "CrashRing", "CrashShield", "CrashShieldGuards", "CShim", "CShimRing", "CTestKit",
         "TestKit", "crash-maker", "shim-host",
       ], exclude: ["Ring/Recorded"]),
-    // crash-analyse and crash-fetch, and their shared code.
+    // Tests crash-analyse and crash-fetch, and their shared code.
     .testTarget(
       name: "HelperTests",
       dependencies: [
@@ -270,7 +272,7 @@ if !coreOnly {
     .library(name: "CrashShieldLifecycle", targets: ["CrashShieldLifecycle"]),
   ]
 
-  // For servers that use these packages; without the trait SwiftPM fetches none of them.
+  // For servers that use these packages. Without the trait `Integrations`, SwiftPM fetches none of them.
   let integrations: TargetDependencyCondition? = .when(traits: ["Integrations"])
   targets += house(
     "Sources/Shield",
@@ -406,7 +408,7 @@ if !coreOnly {
     ])
 }
 
-// A name that begins with C and another capital is a C target; other C targets have settings.
+// A target whose name begins with C and another capital letter is a C target. Other C targets set their own settings.
 for target in targets where target.cSettings == nil {
   if target.type != .test, target.name.prefix(2).allSatisfy(\.isUppercase) {
     target.cSettings = c
@@ -418,7 +420,7 @@ for target in targets where target.cSettings == nil {
 
 let package = Package(
   name: "swift-crash-shield",
-  // On these platforms the libraries for servers build, and do nothing (docs/decisions/0134).
+  // On this platform, the libraries for servers build, and do nothing (docs/decisions/0134).
   platforms: [.macOS(.v15)],
   products: products,
   traits: [

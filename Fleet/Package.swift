@@ -1,12 +1,12 @@
 // swift-tools-version: 6.2
-// The fleet and the pages. crash-fleet stores the crash reports of many machines (docs/fleet.md). crash-web shows the
-// pages of one machine (docs/web.md).
+// The packages of the fleet service and of the crash pages. crash-fleet stores the crash reports of many machines
+// (docs/fleet.md). crash-web shows the crashes of one machine in a browser (docs/web.md).
 //
 // The package is nested, so that a server that depends on the shield fetches neither Hummingbird nor the other packages
 // of a service (docs/decisions/0147, 0148).
 import PackageDescription
 
-// Swift 6.2 refuses this warning group, which it does not implement.
+// Swift 6.2 does not have this warning group, and refuses it.
 #if compiler(>=6.3)
   let warnings: [SwiftSetting] = [.treatWarning("ExplicitSendable", as: .error)]
 #else
@@ -50,7 +50,8 @@ let wrappers: [Target] = [
 ]
 
 let service: [Target] = [
-  // The code of CrashSettings, by a link: as a product of the shield's package, it would make servers fetch Yams.
+  // The code of CrashSettings, through a symbolic link. A product of the shield's package would make servers fetch
+  // Yams.
   .target(
     name: "SettingsFiles",
     dependencies: [shield("CrashReport"), shield("CrashClient"), .product(name: "Yams", package: "Yams")]),
@@ -72,12 +73,13 @@ let service: [Target] = [
 ]
 
 let pages: [Target] = [
-  // The views, their JSON twins, and the routes, over a protocol that crashd and the fleet's store implement.
+  // The views as HTML and JSON, and the routes. They read from a protocol that crashd's client and the fleet's store
+  // implement.
   .target(
     name: "CrashPages",
     dependencies: [shield("CrashReport"), shield("CrashClient"), hummingbird, httpTypes, mustache] + nio("NIOCore"),
     resources: [.embedInCode("Resources")]),
-  // The pages of one machine, over crashd's socket.
+  // Shows the crashes of one machine, which it reads from crashd's socket.
   .executableTarget(
     name: "crash-web",
     dependencies: [

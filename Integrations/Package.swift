@@ -24,7 +24,9 @@ let swift: [SwiftSetting] =
 /// A product of the shield's own package.
 func shield(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-crash-shield") }
 
-/// Products of other packages, which SwiftPM fetches only if one of the traits is enabled.
+/// Products of other packages.
+///
+/// SwiftPM fetches them only if one of the traits is enabled.
 struct Products {
   let traits: Set<String>
 

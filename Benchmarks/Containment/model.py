@@ -22,8 +22,7 @@ END_NS = 3_000_000
 
 def one_queue(width: int, run_ns: float, hold_ns: float) -> float:
     chance = random.Random(1)
-    # The model has no empty queue, because each job adds the next job. The lock is the only resource that the seats
-    # share.
+    # Each job adds the next job, so the queue is never empty. The seats (threads of the pool) share only the lock.
     free_at = busy = 0.0
     seats = [(chance.uniform(0, run_ns), seat) for seat in range(width)]
     heapq.heapify(seats)
@@ -43,8 +42,8 @@ def queues_with_stealing(width: int, run_ns: float, hold_ns: float, local_ns: fl
     heapq.heapify(seats)
     while seats[0][0] < END_NS:
         now, seat = heapq.heappop(seats)
-        # A third of the jobs goes to the queue of a random seat, like a job that an event loop resumes on another
-        # processor.
+        # A third of the jobs goes to the queue of a random seat, like a job whose continuation an event loop enqueues
+        # from another processor.
         to = chance.randrange(width) if chance.random() < 1 / 3 else seat
         jobs[to] += 1
         now = free_at[to] = max(now, free_at[to]) + (local_ns if to == seat else hold_ns)

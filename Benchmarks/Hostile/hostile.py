@@ -131,7 +131,8 @@ def cost_of_attach(daemon: Daemon, hello: bytes, make, messages: list[bytes], ki
         attach(daemon, hello, descriptors, messages)
         for number in descriptors:
             os.close(number)
-    # Waits for the report of the last ring, because crashd reads a ring only after its connection has ended.
+    # Waits for the report of the last ring, because crashd reads a ring only after the client has closed the
+    # connection.
     service.call(daemon.varlink, "AwaitProcess", {"pid": os.getpid(), "timeout_ms": 600_000})
     service.settled(daemon)
     return (daemon.cpu_s() - before) / count / kib
@@ -265,7 +266,7 @@ def fuzz(daemon: Daemon, count: int, rng: random.Random) -> None:
             frames.append(bytes(frame).replace(b"\0", b"0"))
         before = daemon.cpu_s()
         send_calls(daemon.varlink, frames)
-        # Measures batches of many calls, because the kernel counts CPU time in steps of 10 ms.
+        # Measures batches of many calls, because the kernel counts CPU time in units of 10 ms.
         spent_ms = max(0.0, (daemon.cpu_s() - before) * 1000 - 10)
         per_kib = spent_ms / (sum(map(len, frames)) / 1024)
         worst_ms = max(worst_ms, per_kib)

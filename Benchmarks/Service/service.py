@@ -41,7 +41,7 @@ import time
 PATIENCE_S = 600
 WARM_UP = 200
 SCENARIOS = ["array-index", "force-unwrap", "divide-by-zero", "null-write", "abort", "raise", "stack-overflow", "task-deep-async"]
-# Constants of the attach protocol and of rings, as in cs_attach.h and cs_ring.h.
+# Constants of the attach protocol and of the ring format, as in cs_attach.h and cs_ring.h.
 ATTACH_MAGIC, ATTACH_VERSION, CRASHED = 0x0048435454415343, 2, b"\x43"
 RING_VERSION_OFFSET = 8
 ADD_SEALS, SEALS = 1033, 0x2 | 0x4 | 0x1  # F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_SEAL
@@ -170,7 +170,7 @@ def make_rings(binaries: pathlib.Path, folder: pathlib.Path) -> list:
 
 def measure_ingest(binaries: pathlib.Path, folder: pathlib.Path, rings: list, crashes: int, clients: int) -> float:
     daemon = Daemon(binaries, folder)
-    # Stores some crashes before the measured time, so that crashd has already read the symbols.
+    # Stores some crashes before the measurement, so that crashd has already read the symbols.
     for count in (len(rings), 2 * len(rings), 2 * len(rings) + WARM_UP):
         sender(daemon, rings, count - daemon.stored(), 1)
         daemon.await_stored(count)
@@ -180,7 +180,8 @@ def measure_ingest(binaries: pathlib.Path, folder: pathlib.Path, rings: list, cr
     begin = sender(daemon, rings, crashes, clients)
     daemon.await_stored(before + crashes // clients * clients)
     took = time.monotonic() - begin
-    # Also prints processor times, which are more reliable than the elapsed time if other programs use the machine.
+    # Also prints the processor times, which are more reliable than the elapsed time while other programs use the
+    # machine.
     own, children = (after - old for after, old in zip(daemon.cpu_ms(), cpu))
     named = call(daemon.varlink, "List", {"limit": 200})["reports"]
     without = sum(not report["function"] for report in named)
@@ -201,7 +202,7 @@ def has_children(pid: int) -> bool:
             if path.read_text():
                 return True
         except (FileNotFoundError, ProcessLookupError):
-            # Skips a thread that ended after the directory was listed, because the thread no longer has a file.
+            # Skips a thread that ended after the directory was listed: its file no longer exists.
             continue
     return False
 
@@ -273,8 +274,8 @@ def measure_list(binaries: pathlib.Path, folder: pathlib.Path, reports: int, run
     return result
 
 
-# The rows contain only the columns that lists read. They omit the reports' JSON, because a real report has about 30 KB,
-# which is too much for a million rows.
+# Each row has only the columns that the lists of reports read. It has no JSON of a report, because a real report has
+# about 30 KB, which is too much for a million rows.
 FILL = """
 WITH RECURSIVE n (i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last)
 INSERT INTO reports (id, time, pid, uid, name, executable, signal, reason, sentence, function, file, line, group_key,
@@ -310,8 +311,8 @@ def measure_growth(binaries: pathlib.Path, folder: pathlib.Path, rings: list, si
     calls = {"list": ("List", {"limit": 100, "count": True}), "groups": ("Groups", {"limit": 100}),
              "show": ("Get", {}), "status": ("Status", {})}
     table: dict[str, list[float]] = {}
-    # Store complete reports before calling fill(). fill() adds older rows, so that the newest report, which `show`
-    # reads, is complete.
+    # Store complete reports after fill(). They are newer than the rows that fill() adds, so that the newest report,
+    # which `show` reads, is complete.
     daemon = Daemon(binaries, folder)
     sender(daemon, rings, 2 * len(rings), 1)
     daemon.await_stored(2 * len(rings))
@@ -347,7 +348,7 @@ def measure_growth(binaries: pathlib.Path, folder: pathlib.Path, rings: list, si
     for name, values in table.items():
         ratio = values[-1] / max(values[0], 0.01)
         print(f"{name:28}" + "".join(f"{value:14.2f}" for value in values) + f"{ratio:16.2f}", flush=True)
-        # Add 1 ms to each time, because the sockets add about a millisecond of constant cost to each call.
+        # Add 1 ms to each time, because the socket adds about one millisecond to each call.
         if (values[-1] + 1) / (values[0] + 1) > GROWTH_NOISE * math.log(sizes[-1]) / math.log(sizes[0]):
             worse.append(f"{name} grows by {ratio:.1f} from {sizes[0]} to {sizes[-1]} reports")
     return worse
@@ -367,7 +368,7 @@ def main() -> int:
     parser.add_argument("--growth", default="10000,100000,1000000", help="numbers of reports; empty: none")
     parser.add_argument("--growth-only", action="store_true")
     arguments = parser.parse_args()
-    # On SIGTERM the program exits through the handlers that end its child processes.
+    # On SIGTERM, exit as usual, so that the exit handlers end the child processes.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))

@@ -1,5 +1,5 @@
-// Prints the results of look-ups in a symbol cache, and their costs. Benchmarks/Symbols/compare.py compares them with
-// the results and costs of other tools.
+// Prints the results of look-ups in a symbol cache, and their costs. Benchmarks/Symbols/compare.py compares these
+// results and costs with those of other tools.
 import CrashSymbols
 import Glibc
 
@@ -36,7 +36,7 @@ func readAddresses() -> [UInt64] {
   return addresses
 }
 
-/// Looks up all addresses, and adds up numbers of the results, so that the optimizer does not remove the look-ups.
+/// Looks up all addresses, and sums numbers of the results, so that the optimizer does not remove the look-ups.
 func search(_ cache: SymbolCache, _ addresses: [UInt64]) -> (places: Int, sum: UInt64) {
   var places = 0
   var sum: UInt64 = 0
@@ -59,7 +59,7 @@ func chains(_ cache: SymbolCache, _ addresses: [UInt64]) {
   }
 }
 
-/// Symbolicates a crash of 64 frames with an open cache, including demangling.
+/// Symbolicates and demangles a crash of 64 frames with an open cache.
 func crash(_ cache: SymbolCache, _ addresses: ArraySlice<UInt64>) -> Int {
   addresses.reduce(0) { bytes, address in
     cache.frames(at: address).reduce(bytes) { $0 + Demangler.simplified($1.mangled).utf8.count }

@@ -2,7 +2,7 @@
 // visits the servers in reverse order, so that changes in the machine's load affect all servers equally.
 //
 // Usage: containment-load ROUNDS MILLISECONDS CONNECTIONS PATH PORT...
-// Prints one line for each round, with the number of responses and the CPU time of this program in ns, for each port.
+// For each round, prints one line with the number of responses and this program's CPU time (in ns) for each port.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -20,14 +20,14 @@ enum Mode: String {
   }
 }
 
-/// Runs each request of the inner responder as the mode says.
+/// Runs each request of the inner responder in the mode of containment that `mode` gives.
 struct MeasuredResponder<Inner: HTTPResponder>: HTTPResponder {
   typealias Context = Inner.Context
   let mode: Mode
   let inner: Inner
 
   func respond(to request: Request, context: Inner.Context) async throws -> Response {
-    // Only one task at a time uses the context, because this task waits for the contained task.
+    // Only one task at a time uses the context, because this task waits for the task of the contained request.
     nonisolated(unsafe) let context = context
     switch mode {
     case .plain, .pool:
@@ -54,7 +54,7 @@ if mode != .plain {
 }
 
 let router = Router()
-// `fast` only computes. `io` waits, as a handler does for a database.
+// `fast` only computes. `io` sleeps, like a request handler that waits for a database.
 router.get("fast") { _, _ in "ok" }
 router.get("io") { _, _ in
   try await Task.sleep(for: .milliseconds(20))

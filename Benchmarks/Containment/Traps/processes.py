@@ -11,7 +11,7 @@ PATIENCE_S = 120
 
 
 def environment():
-    # The servers run without crashd and without a spool, because the rings of the crashes are not needed.
+    # The servers run without crashd and without a spool, because the benchmark does not read the crash records.
     return {**os.environ, "SWIFT_BACKTRACE": "enable=no", "CRASHSHIELD_SOCKET": "/dev/null/attach",
             "CRASHSHIELD_SPOOL": "/dev/null/spool"}
 
@@ -63,7 +63,7 @@ class Serve:
     """`crashctl serve`, which holds the listening socket."""
 
     def __init__(self, crashctl, server, mode):
-        # The server prints the port of the socket.
+        # The server prints the port of the socket that it inherited.
         self.process, self.port = start([crashctl, "serve", "--listen", "127.0.0.1:0", "--", server, mode])
 
     async def stop(self):

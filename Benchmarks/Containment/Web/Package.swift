@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// Servers of Hummingbird and grpc-swift-2 whose requests trap on request. ../Traps/load.py runs them.
+// Servers built with Hummingbird and with grpc-swift-2, whose requests trap on demand. ../Traps/load.py runs them.
 import PackageDescription
 
 let package = Package(

@@ -1,9 +1,9 @@
-// Measures the cost of a crash in three situations: 36 functions deep, beside 1,000 waiting threads, and beside 100
-// running threads. scripts/measure/crash builds and runs this program. `crash WAY` crashes in the given way, and `crash
-// read FILE` prints the costs that the ring in FILE recorded. `crash reference WAY` prints the cost of simpler work on
-// the same machine, to which the script compares the cost of the crash. `crash copy` and `crash lines` survive their
-// crash, and print the time that copying the ring to the spool takes, or the time of writing the lines (last words and
-// record line).
+// Measures the cost of a crash below 36 function calls, in a process with 1,000 waiting threads, and in a process with
+// 100 running threads. scripts/measure/crash builds and runs this program. `crash WAY` crashes in the situation WAY,
+// and `crash read FILE` prints the costs that the ring in FILE recorded. `crash reference WAY` prints the cost of
+// simpler work on the same machine. The script compares the cost of the crash with this cost. `crash copy` and `crash
+// lines` survive their crash. `crash copy` prints the time of a copy of the ring to the spool. `crash lines` prints the
+// time for which the handler writes its lines to stderr (last words and record line).
 #include <inttypes.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -125,13 +125,13 @@ static int by_size(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-// Prints the minimum and the median time of a copy of the ring, in microseconds.
+// Prints the minimum and the median time of copying the ring to the spool, in microseconds.
 static int print_copies(void) {
   static uint64_t times[COPY_COUNT];
   const struct sigaction action = {.sa_handler = go_on};
   if (sigaction(SIGSEGV, &action, NULL) != 0 || cs_shim_start(NULL, NULL) != CS_SHIM_OK) return 2;
   if (sigsetjmp(before_crash, 1) == 0) return (int)descend(DEPTH);
-  // Without crashd, this program sets the mode that crashd would give the spool directory.
+  // Without crashd, this program must set the mode of the spool directory that crashd would set.
   if (chmod(cs_process.spool_directory, 01733) != 0) return 7;
   for (size_t index = 0; index < COPY_COUNT; index++) {
     const uint64_t start = now_ns();
@@ -143,8 +143,9 @@ static int print_copies(void) {
   return 0;
 }
 
-// Prints the minimum and the median of the time for the lines, and the time from the fault to the commit, in
-// nanoseconds. The handler of SIGABRT makes the shield capture the crash before the program's handler continues.
+// Prints three times in nanoseconds: the minimum and the median time of writing the lines to stderr, and the time from
+// the fault to the commit. The program handles SIGABRT, so that the shield captures the crash before it calls the
+// program's handler.
 static int print_lines(void) {
   static uint64_t times[COPY_COUNT];
   const struct sigaction action = {.sa_handler = go_on};
@@ -170,7 +171,7 @@ static void answer(int number) {
   sem_post(&answered);
 }
 
-// Returns the microseconds until all threads have run a signal handler that only answers.
+// Sends a signal to all threads, and returns the microseconds until each has run a handler that only posts a semaphore.
 static uint64_t signal_all_us(unsigned count) {
   const struct sigaction action = {.sa_handler = answer, .sa_flags = SA_RESTART};
   if (sem_init(&answered, 0, 0) != 0 || sigaction(SIGPROF, &action, NULL) != 0) exit(9);
@@ -185,7 +186,7 @@ static uint64_t signal_all_us(unsigned count) {
   return (now_ns() - start) / 1000;
 }
 
-// Returns the microseconds to fork a child that ends at once, and to wait for it.
+// Returns the microseconds to fork a child that exits at once, and to wait for this child.
 static uint64_t fork_us(void) {
   const uint64_t start = now_ns();
   const pid_t pid = fork();
@@ -194,7 +195,7 @@ static uint64_t fork_us(void) {
   return (now_ns() - start) / 1000;
 }
 
-// Prints the microseconds of the reference work: a fork for `deep`, otherwise a signal to each thread.
+// Prints the microseconds of the reference work: one fork for `deep`, or else one signal to each thread.
 static int print_reference(const char *way) {
   uint64_t us = 0;
   if (strcmp(way, "idle") == 0) {

@@ -1,9 +1,9 @@
-// cost WAY COUNT: releases COUNT objects for the last time, nine calls deep. scripts/measure/dangling runs this program
-// under callgrind.
+// cost WAY COUNT: performs the last release of COUNT objects, nine calls deep. scripts/measure/dangling runs this
+// program under callgrind.
 //
-// WAY is `none` (no class is protected), `other` (another class is protected), or the number of a policy for the class
-// itself. With an `s` after the number, the quarantine also records stacks. A stack has eight frames of this program
-// and three of the runtime.
+// WAY is `none` (no class is protected), `other` (another class is protected), or the number of the policy that
+// protects the class of the objects. With an `s` after the number, the quarantine also records the stack of each last
+// release. A stack has eight frames of this program and three of the runtime.
 import Glibc
 
 final class Victim {

@@ -1,6 +1,6 @@
-// memory WAY BUDGET: releases objects until the quarantine is full. Prints the private memory of the process, and the
-// number of bytes that the quarantine reports. WAY is `none` or the number of a policy. scripts/measure/dangling
-// compares the results.
+// memory WAY BUDGET: releases objects until the quarantine has reached its budget. Prints the private memory of the
+// process, and the number of bytes that the quarantine reports. WAY is `none` or the number of a policy.
+// scripts/measure/dangling compares the output of several runs.
 import Glibc
 
 final class Wide {
@@ -43,6 +43,6 @@ for _ in 0..<200_000 {
   unsafe kept = Wide()
   unsafe kept = nil
 }
-// Check that the quarantine is full, which means that the remaining budget is less than the size of one object.
+// Check that the quarantine is full: the remaining budget is less than the size of one object.
 require(way == "none" || cs_quarantine_bytes() + 512 > budget)
 print(ownMemory(), cs_quarantine_bytes())

@@ -1,6 +1,6 @@
 // threads MS ROUNDS: runs four threads that replace and release objects under one Mutex, alternately without protection
 // and with `absorb`. Prints the rounds per second without and with protection, and the share of objects that were
-// quarantined. scripts/measure/dangling compares the results. The ratio of both rates shows the cost of deferred
+// quarantined. scripts/measure/dangling compares the rates. The ratio of the two rates shows the cost of deferred
 // deinits for threads that share a lock.
 import Glibc
 import Synchronization
@@ -24,7 +24,7 @@ final class Probe {
 
 /// The table that the threads share.
 ///
-/// Precondition of each access: the thread holds `lock`.
+/// Precondition of each access: the calling thread holds `lock`.
 nonisolated(unsafe) var table: [Int: [Entry]] = [:]
 let lock = Mutex<Void>(())
 let isEnded = Atomic<Bool>(false)

@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// Measures the cost of guards from another package. scripts/measure/guards runs it.
+// Measures the cost of guards in a package that depends on swift-crash-shield. scripts/measure/guards runs it.
 import PackageDescription
 
 let package = Package(

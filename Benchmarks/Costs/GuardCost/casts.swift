@@ -1,5 +1,5 @@
-// Casts that succeed, and conditional casts. The results must be the same with and without CrashShieldCasts.
-// scripts/measure/implicit links this file.
+// Casts that succeed, and conditional casts that fail. Their results must be the same with and without
+// CrashShieldCasts. scripts/measure/implicit links this file.
 // swift-format-ignore-file: NeverForceUnwrap
 #if IMPLICIT
   import CrashShield

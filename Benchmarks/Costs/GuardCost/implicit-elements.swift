@@ -70,13 +70,13 @@ func received() -> String {
   guard pipe(&ends) == 0 else { return "no pipe" }
   let sent = (0..<100).map { UInt8($0 + 100) }
   let written = write(ends[1], sent, sent.count)
-  // The list is passed through `opaque`. If the optimizer could compute the list, it would assume that read() changes
-  // only one element, even without the import.
+  // `opaque` hides the list from the optimizer. Otherwise, the optimizer would assume that read() changes only one
+  // element, even without the import of CrashShieldImplicit.
   var buffer = opaque([UInt8](repeating: 7, count: 160))
   let copy = buffer
   let count = read(ends[0], &buffer[opaque(28)], 100)
-  // Only one byte is written. Even without the import, optimized code may pass the address of a copy of one element to
-  // a function that only reads its argument.
+  // This call writes only one byte. Even without the import, optimized code is allowed to copy one element, and to pass
+  // the copy's address to a function that only reads its argument.
   let again = write(ends[1], &buffer[opaque(120)], 1)
   var back = opaque([UInt8](repeating: 0, count: 10))
   let last = read(ends[0], &back[opaque(1)], 1)
@@ -97,7 +97,7 @@ func locked() -> [Int32] {
   return results
 }
 
-// Check whether a change in place copies the list.
+// Check whether an operation that changes a list in place copies the list.
 
 func copied() -> String {
   var nested = opaque([[1], [2], [3]])

@@ -22,8 +22,8 @@ struct Point {
   var y = 2
 }
 
-// Each function consists only of its fault, so that the call of the fault's handler is in tail position. The check then
-// detects whether the compiler makes it a tail call, which would remove the call site from the record.
+// Each function consists only of one operation that can fault, so that the call of the fault's handler is in tail
+// position. If the compiler makes it a tail call, the record lacks the call site of the fault, and the check fails.
 func sum(_ a: Int, _ b: Int) -> Int { a + b }
 func difference(_ a: UInt, _ b: UInt) -> UInt { a - b }
 func product(_ a: Int32, _ b: Int32) -> Int32 { a * b }
@@ -47,7 +47,7 @@ func lengthen(_ list: inout ArraySlice<String>, _ place: Int) { list[place] += "
 func drop(_ list: inout ContiguousArray<Thing?>, _ place: Int) { list[place]?.name = "z" }
 func assign(_ list: inout [Thing?], _ place: Int) { list[place] = Thing() }
 
-/// Returns results of operations without a fault.
+/// Returns the results of operations that do not fault.
 func plain() -> String {
   var texts = opaque(["a", "b", "c"])
   let copy = texts
@@ -87,7 +87,7 @@ print(plain())
     var nested = opaque([[1], [2]])
     var things = opaque(ContiguousArray<Thing?>([Thing()]))
     var others = Array(things)
-    // Cause each fault with several values, and check that the fault has not changed the list.
+    // Cause each fault with several values, and check that the list is unchanged.
     for place in [-1, 3, .max, .min] {
       writeElement(&numbers, opaque(place))
       writeWord(&words, opaque(place))
@@ -96,7 +96,7 @@ print(plain())
       drop(&things, opaque(place))
       assign(&others, opaque(place))
     }
-    // Check that the lists can still be changed.
+    // Check that the program can still change the lists.
     numbers[0] += 1
     words[1] += "b"
     nested[1].append(3)

@@ -1,6 +1,6 @@
 // Measures the cost of the shield in an idle program: wake-ups and system calls of its threads, and memory.
-// scripts/measure/idle builds and runs this program:
-//   idle alone|attached SECONDS   prints one line `name value …`; exits with 1 if a value cannot be measured
+// scripts/measure/idle builds and runs this program: `idle alone|attached SECONDS` prints one line `name value …`, or
+// exits with 1 if it cannot measure a value.
 #include <dirent.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -15,12 +15,13 @@
 #include "cs_shim.h"
 
 #define THREAD_COUNT 100
-// The size of the table of the shield's threads, which is larger than their number.
+// The capacity of the table of the shield's threads. The shield has fewer threads.
 #define OWN_LIMIT 8
-// The shield's threads must sleep this many seconds longer than the measurement takes.
+// Each thread of the shield must sleep this many seconds longer than the measurement takes.
 #define MARGIN_S   0.3
 #define FOR_EVER_S 1e9
-// The seconds between checks for a long pause, and the maximum number of checks (five minutes in total).
+// The seconds between two checks whether all threads sleep long enough, and the maximum number of checks (five minutes
+// in total).
 #define LOOK_S     0.05
 #define LOOK_LIMIT 6000
 
@@ -95,8 +96,8 @@ static uint64_t switches_of(int tid) {
   return strtoull(strchr(voluntary, ':') + 1, NULL, 10) + strtoull(strchr(other, ':') + 1, NULL, 10);
 }
 
-// Returns the seconds that the thread sleeps. The result is infinity in a system call without a timeout, the requested
-// time in a sleep, and 0 in any other case.
+// Returns the seconds for which the thread `tid` sleeps. The result is infinity in a system call without a timeout, the
+// requested time in ppoll() with a timeout, and 0 in any other case.
 static double pause_of(int tid) {
   char text[256];
   unsigned long arguments[4];
@@ -135,9 +136,9 @@ typedef struct measurement {
   bool is_same_call; // no thread has changed its system call during the measurement
 } measurement;
 
-// Waits until all threads of the shield sleep longer than the measurement takes, and then measures. A long pause occurs
-// sooner or later, because the threads double the length of each pause. Fails if a thread never pauses long enough, or
-// pauses in an unknown system call.
+// Waits until the sleep of each thread of the shield is longer than the measurement, and then measures. A long sleep
+// occurs sooner or later, because each thread doubles the length of its sleeps. Fails if a thread never sleeps long
+// enough, or sleeps in an unknown system call.
 static measurement measure(double duration_s) {
   for (int attempt = 0; attempt < LOOK_LIMIT; attempt++) {
     const double start = now_s();

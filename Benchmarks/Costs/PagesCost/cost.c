@@ -1,9 +1,10 @@
 // cost WAY WHAT COUNT: allocates COUNT blocks of 40 bytes (`malloc`), or allocates and frees them (`pair`).
 // scripts/measure/pages runs this program under callgrind.
 //
-// WAY is `off`, `other`, `passed` or `drawn`. With `off`, no class is protected. A program that is built without guard
-// slots also runs with `off`. With `other`, a class of another size is protected. With `passed`, a class of this size
-// is protected, but no object is sampled. With `drawn`, each object is of the class and is sampled.
+// WAY is `off`, `other`, `passed` or `drawn`. With `off`, the program protects no class. A program that is built
+// without guard pages also runs with `off`. With `other`, it protects a class whose objects have another size. With
+// `passed`, it protects a class whose objects have the size of the blocks, but samples no object. With `drawn`, each
+// block is an object of the protected class and is sampled.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

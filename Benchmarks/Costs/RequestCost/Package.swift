@@ -1,6 +1,6 @@
 // swift-tools-version: 6.2
 // Measures the cost of a request. This is a separate package, so that packages that depend on the library do not build
-// the benchmark.
+// this benchmark.
 import PackageDescription
 
 let package = Package(

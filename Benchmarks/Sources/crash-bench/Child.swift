@@ -14,8 +14,7 @@ struct Child {
 
   /// Runs `path` with exactly `environment`, and collects both streams.
   ///
-  /// `atEnd` is called when both streams are closed, because Foundation detects the end of the process up to 50 ms
-  /// later.
+  /// Calls `atEnd` when both streams are closed, because Foundation detects the end of the process up to 50 ms later.
   static func run(
     _ path: String, _ arguments: [String], environment: [String: String], atEnd: (Int32) throws -> Void = { _ in }
   ) throws -> Child {

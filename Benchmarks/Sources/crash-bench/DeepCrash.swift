@@ -8,11 +8,11 @@ import Glibc
 enum DeepCrash {
   /// The number of nested calls.
   static let depth = 36
-  /// The minimum ratio of two times: the time in which swift-backtrace prints this crash, and the time from the fault
-  /// to the commit of the record.
+  /// The minimum ratio of two times: the time in which swift-backtrace prints this crash, to the time from the fault to
+  /// the commit of the record.
   static let leastRatio = 1000.0
 
-  // The variable that each function writes after its call, to prevent tail calls. Only one thread uses this variable.
+  // Each function writes this variable after its call, which prevents tail calls. Only one thread uses it.
   nonisolated(unsafe) private static var reached = 0
 
   /// Starts the shield, waits until it is attached, and crashes.

@@ -8,7 +8,9 @@ import Synchronization
 /// In each round, crashd has an empty state directory, so that it has not read any symbols.
 struct FirstCrash {
   static let rounds = 11
-  /// The maximum number of queries for a report, after which a round fails.
+  /// The maximum number of queries for a report.
+  ///
+  /// A round fails after this number.
   ///
   /// The client waits half a millisecond between queries.
   private static let attempts = 100_000
@@ -27,7 +29,7 @@ struct FirstCrash {
     var whole_ns: UInt64 = 0
   }
 
-  /// Crashes alternately with crashd and with Swift's backtracer, and measures both.
+  /// Causes crashes alternately with crashd and with Swift's backtracer, and measures both.
   static func measure(executable: String, maker: String) throws -> FirstCrash {
     var result = FirstCrash()
     for round in 1...rounds {
@@ -47,7 +49,7 @@ struct FirstCrash {
     let client = CrashClient(socketPath: daemon.clientSocket)
     let seen = Mutex(Seen())
     let isDone = DispatchSemaphore(value: 0)
-    // The client queries from the start of the process, because the report is available before the process ends.
+    // The client queries from the start of the process, because the report can be available before the process ends.
     let watch = Thread {
       for _ in 0..<attempts {
         let newest = try? client.list(ListQuery(limit: 1)).first

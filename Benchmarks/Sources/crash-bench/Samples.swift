@@ -6,8 +6,8 @@ struct Samples {
 
   var median: Double { percentile(0.5) }
 
-  /// Returns the value below which this share of the samples lies (0.95 for the 95th percentile), or 0 if there are no
-  /// samples.
+  /// Returns the value that this share of the samples does not exceed (0.95 for the 95th percentile), or 0 if there are
+  /// no samples.
   func percentile(_ share: Double) -> Double {
     guard !values.isEmpty else { return 0 }
     let sorted = values.sorted()

@@ -2,9 +2,9 @@ import CrashShield
 import Foundation
 import Glibc
 
-/// The cost of the shield's start.
+/// The cost of starting the shield.
 ///
-/// Each measurement runs in a child of the benchmark, which measures itself.
+/// Each measurement runs in a child process of the benchmark. The child measures itself.
 enum StartCost {
   /// Starts the shield, and prints the nanoseconds of the start, and the growth of the process's private memory in KiB.
   static func measureShield() throws {
@@ -15,12 +15,12 @@ enum StartCost {
     print(end - start, try ownKiB() - before)
   }
 
-  /// Prints 0 nanoseconds, and the private memory in KiB of a process that did not start the shield.
+  /// Does not start the shield, and prints 0 nanoseconds and the private memory of the process in KiB.
   static func measureNothing() throws { print(0, try ownKiB()) }
 
-  /// Returns the resident anonymous and shared memory, which the machine needs for this process alone.
+  /// Returns the resident anonymous and shared memory of this process.
   ///
-  /// Pages of program files are not included, because all processes share them in the page cache.
+  /// Does not count pages of program files, because all processes share them in the page cache.
   private static func ownKiB() throws -> Int {
     let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
     return status.split(separator: "\n").reduce(0) { sum, line in

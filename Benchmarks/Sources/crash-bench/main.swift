@@ -1,7 +1,7 @@
 // crash-bench RELEASE DYNAMIC: compares the cost of a crash with swift-crash-shield and with Swift's own backtracer.
-// One run of the benchmark causes the same crash alternately with both crash reporters. RELEASE is a directory with
-// crashd and crash-analyse. DYNAMIC is a directory with a crash-maker that uses the dynamic Swift library, which
-// Swift's backtracer requires.
+// The benchmark causes the same crash alternately with both crash reporters. RELEASE is a directory with crashd and
+// crash-analyse. DYNAMIC is a directory with a crash-maker that uses the dynamic Swift library, which Swift's
+// backtracer requires.
 import CrashClient
 import CrashProtocol
 import CrashReport
@@ -39,7 +39,7 @@ func compare() throws -> Bool {
     if round == 0 { continue }
     commit.add(times.commit)
     stored.add(times.stored)
-    // Each round uses a new process, because a real process also crashes only once.
+    // Each round uses a new process, because a process crashes only once.
     deep.add(try captured(CommandLine.arguments[0], ["deep"], daemon: daemon, client: client).commit)
     printed.add(try backtraced(maker: maker))
   }
@@ -102,8 +102,8 @@ func captured(
     environment: ["CRASHSHIELD_SOCKET": daemon.attachSocket, "SWIFT_BACKTRACE": "enable=no"]
   ) { pid in
     reports = try client.awaitProcess(Int(pid)).reports
-    // The time of the reply is used, because crashd replies after its last transaction, which stores the other threads.
-    // The report's `stored_ns` is the time of an earlier transaction.
+    // The end is the time of the reply, because crashd replies after its last transaction, which stores the other
+    // threads. The report's `stored_ns` is the time of an earlier transaction.
     answered_ns = monotonicNow_ns()
   }
   guard let id = reports.first else {

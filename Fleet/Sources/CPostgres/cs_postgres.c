@@ -7,7 +7,8 @@
 PGconn *cs_pg_connect(const char *info) {
   static const char session[] =
       "-c timezone=UTC -c statement_timeout=30s -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s";
-  // A later keyword takes precedence over an earlier one. libpq parses the value of `dbname` as a connection string.
+  // A later keyword takes precedence over an earlier one, and libpq expands the value of `dbname` as a connection
+  // string. Therefore `info` overrides the keywords before `dbname`.
   static const char *const keywords[] = {"target_session_attrs",
                                          "connect_timeout",
                                          "tcp_user_timeout",
@@ -23,7 +24,8 @@ PGconn *cs_pg_connect(const char *info) {
   return PQconnectdbParams(keywords, values, 1);
 }
 
-/// A canceled wait for standbys is only a warning, although the commit may be lost with the leader.
+/// If an operator cancels a commit's wait for standbys, PostgreSQL only warns, although the transaction can be lost
+/// with the primary.
 static void notice(void *argument, const PGresult *result) {
   struct cs_pg_notices *notices = argument;
   const char *function = PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION);
@@ -42,20 +44,20 @@ static int64_t now_ms(void) {
   return (int64_t)now.tv_sec * MILLISECONDS + now.tv_nsec / NANOSECONDS;
 }
 
-/// Waits until the next result can be taken without blocking.
+/// Waits until PQgetResult() does not block.
 static enum cs_pg_outcome await(PGconn *connection, int64_t deadline_ms) {
   while (PQisBusy(connection)) {
     struct pollfd set = {.fd = PQsocket(connection), .events = POLLIN};
     const int64_t left_ms = deadline_ms < 0 ? -1 : deadline_ms - now_ms();
     if (deadline_ms >= 0 && left_ms <= 0) return CS_PG_TIMED_OUT;
-    // A wait ends early at a signal, and is then repeated.
+    // A signal ends poll() early, and the loop repeats it.
     if (poll(&set, 1, (int)left_ms) < 0 && errno != EINTR) return CS_PG_BROKEN;
     if (set.revents != 0 && !PQconsumeInput(connection)) return CS_PG_BROKEN;
   }
   return CS_PG_ANSWERED;
 }
 
-/// Takes all results of a command, and returns the last one, or the first that is an error.
+/// Reads all results of a command, and returns the first result that is an error, or else the last result.
 static enum cs_pg_outcome take(PGconn *connection, int is_sent, int timeout_ms, PGresult **ret_result) {
   const int64_t deadline_ms = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
   enum cs_pg_outcome outcome = is_sent ? CS_PG_ANSWERED : CS_PG_BROKEN;
@@ -93,7 +95,7 @@ enum cs_pg_outcome cs_pg_run(PGconn *connection, const char *name, const struct 
   int32_t start = 0;
   for (size_t i = 0; i < parameters->count; i++) {
     const int32_t end = parameters->ends[i];
-    // An empty value is not null, so its pointer must not be NULL either.
+    // An empty value is not null, so its pointer must not be NULL.
     values[i] = end < 0 ? NULL : parameters->bytes ? (const char *)parameters->bytes + start : "";
     lengths[i] = end < 0 ? 0 : end - start;
     formats[i] = 1;

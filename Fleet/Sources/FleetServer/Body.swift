@@ -4,11 +4,12 @@ import CInflate
 struct BodyDecoder: Sendable {
   /// The maximum number of decompressed bytes.
   var limitBytes: Int
-  /// The maximum number of decompressed bytes for each compressed byte.
+  /// The maximum ratio of decompressed bytes to compressed bytes.
   ///
-  /// Reports compress to about a tenth. Deflate reaches 1,032, which only bombs do.
+  /// Reports compress to about a tenth of their size. Deflate reaches a ratio of 1,032, but only for decompression
+  /// bombs.
   private static let ratio = 64
-  /// What a small body may have anyway.
+  /// The number of decompressed bytes that even a very small body is allowed to have.
   private static let least = 64 << 10
 
   func decode(_ body: [UInt8], encoding: String?) throws(Refusal) -> [UInt8] {
@@ -22,7 +23,8 @@ struct BodyDecoder: Sendable {
   private func inflate(_ body: [UInt8]) throws(Refusal) -> [UInt8] {
     let limit = min(limitBytes, max(Self.least, body.count.multipliedReportingOverflow(by: Self.ratio).partialValue))
     var result = CS_INFLATE_MALFORMED
-    // Invariant: zlib reads `input.count` bytes, writes at most `limit`, and `count` says how many.
+    // Invariant: zlib reads `input.count` bytes, writes at most `limit`, and stores the number of written bytes in
+    // `count`.
     let output = unsafe [UInt8](unsafeUninitializedCapacity: limit) { output, count in
       unsafe body.withUnsafeBufferPointer { input in
         unsafe result = cs_inflate(input.baseAddress, input.count, output.baseAddress, limit, &count)

@@ -4,9 +4,9 @@ import NIOHTTPTypes
 /// The client did not send its request in time.
 struct SlowClient: Error {}
 
-/// Ends requests that take too long to arrive, and connections that are idle between requests.
+/// Limits the time for which a request arrives, and the time for which a connection is idle between requests.
 ///
-/// A limit for idle reads alone would let a client send one byte at a time forever.
+/// A limit for the time between two reads would not suffice: a client could send one byte at a time forever.
 final class DeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
   typealias InboundOut = HTTPRequestPart
@@ -30,7 +30,7 @@ final class DeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
     switch unwrapInboundIn(data) {
     case .head: set(request, context) { $0.fireErrorCaught(SlowClient()) }
     case .body: break
-    // The service needs some time for its answer, which the limits of the database bound.
+    // While the service prepares the response, no deadline applies here. The time limits of the database apply.
     case .end: timer?.cancel()
     }
     context.fireChannelRead(data)
@@ -51,6 +51,6 @@ final class DeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
   }
 }
 
-// Sendable: the event loop of the channel is the only one that uses a handler.
+// Sendable: only the event loop of the channel uses the handler.
 @available(*, unavailable)
 extension DeadlineHandler: Sendable {}

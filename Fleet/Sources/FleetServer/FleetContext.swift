@@ -1,7 +1,9 @@
 import Hummingbird
 import NIOCore
 
-/// The context of a request, with its connection, which some refusals close.
+/// The context of a request.
+///
+/// It has the connection, because some refusals close it.
 struct FleetContext: RequestContext {
   var coreContext: CoreRequestContextStorage
   let channel: any Channel

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The counters of one service, in the text format of Prometheus.
+/// The counters of one service process, in the text format of Prometheus.
 ///
 /// They name no tenant.
 final class FleetMetrics: Sendable {
@@ -18,7 +18,7 @@ final class FleetMetrics: Sendable {
 
   func add(items count: Int, outcome: String) { state.withLock { $0.outcomes[outcome, default: 0] += count } }
 
-  /// Counts a request by its outcome: `stored`, or the code of a refusal.
+  /// Counts a request by its outcome: `stored`, or the code of its refusal.
   func add(request code: String) { state.withLock { $0.requests[code, default: 0] += 1 } }
 
   func add(ingest duration: Duration) {

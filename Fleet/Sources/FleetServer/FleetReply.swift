@@ -1,11 +1,13 @@
 import FleetStore
 
-/// The answer to a batch: what became of each item, after the commit.
+/// The response to a batch: the outcome of each item after the commit.
 struct FleetReply {
-  /// The maximum number of refused items that the answer names, because clients read only its beginning.
+  /// The maximum number of refused items that the response lists, because clients read only its beginning.
   private static let namedRefusals = 16
 
-  /// The number of items by outcome, where `refused` stands for all codes.
+  /// The number of items by outcome.
+  ///
+  /// `refused` includes the items of all codes.
   private(set) var counts: [String: Int] = [:]
   /// One JSON object.
   private(set) var json: String

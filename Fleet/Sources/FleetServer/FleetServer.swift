@@ -5,7 +5,7 @@ import HummingbirdTLS
 public import Logging
 import NIOSSL
 
-/// The HTTP server of a fleet.
+/// The HTTP server of crash-fleet.
 public struct FleetServer: Sendable {
   /// Where the server listens.
   public struct Listener: Sendable, Equatable {
@@ -13,7 +13,7 @@ public struct FleetServer: Sendable {
     public var host: String
     /// The port; 0 lets the kernel choose.
     public var port: Int
-    /// The files of the certificate chain and its key in PEM; nil serves without TLS.
+    /// The PEM files of the certificate chain and of its key; nil serves without TLS.
     public var certificate: (chain: String, key: String)?
 
     /// Creates a listener without TLS.
@@ -33,7 +33,7 @@ public struct FleetServer: Sendable {
     (self.store, self.listener, self.limits, self.log) = (store, listener, limits, log)
   }
 
-  /// Serves until SIGTERM, SIGINT or the cancellation of the task.
+  /// Serves until SIGTERM or SIGINT arrives, or until the task is canceled.
   ///
   /// - Throws: The reason why the server cannot listen, or cannot read its certificate.
   public func run(onListening: @escaping @Sendable (_ port: Int) async -> Void) async throws {
@@ -48,7 +48,7 @@ public struct FleetServer: Sendable {
     try await application.runService()
   }
 
-  /// The log of the frameworks, of which only problems matter.
+  /// The logger for the frameworks, from the level `warning` on.
   private var quiet: Logger {
     var logger = log
     logger.logLevel = max(log.logLevel, .warning)

@@ -7,7 +7,7 @@ import NIOCore
 
 /// Answers the requests of hosts.
 ///
-/// It has no state that a restart loses. Several services may serve one database.
+/// It keeps no state that must survive a restart. Several service processes can share one database.
 struct FleetService: Sendable {
   let store: FleetStore
   let limits: FleetLimits
@@ -27,7 +27,7 @@ struct FleetService: Sendable {
     router.post("/v1/reports") { request, context in
       await answer(context) { () throws(Refusal) in try await ingest(request) }
     }
-    // POST, because the forwarder on hosts sends nothing else.
+    // This route is POST, because crash-forward sends only POST requests.
     router.post("/v1/position") { request, context in
       await answer(context) { () throws(Refusal) in try await position(request) }
     }
@@ -57,8 +57,8 @@ struct FleetService: Sendable {
       if error.code == .unauthorized { response.headers[.wwwAuthenticate] = "Bearer" }
       if error.code.endsConnection {
         response.headers[.connection] = "close"
-        // Hummingbird discards the rest of the body until the connection closes. The client gets a moment to read the
-        // answer, because unread data would reset the connection.
+        // Hummingbird discards the rest of the body until the connection closes. Close the connection one second later,
+        // so that the client can read the response: closing a socket with unread data resets the connection.
         let channel = context.channel
         channel.eventLoop.scheduleTask(in: .seconds(1)) { channel.close(promise: nil) }
       }
@@ -121,7 +121,7 @@ struct FleetService: Sendable {
     if case .busy = error { return Refusal(.busy, "\(error); send the batch again later") }
     return error.isTemporary
       ? Refusal(.database, "\(error); send the batch again later")
-      // The message of a statement that the database refuses is for the operator's log.
+      // The client does not get the database's error message. The operator finds it in the log.
       : Refusal(.internalError, "the service cannot store this batch; its log has the reason")
   }
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts the requests of tenants, and refuses those above the limits.
+/// Counts the requests of each tenant, and refuses requests above the limits.
 final class RequestGate: Sendable {
   private struct State {
     var all = 0
@@ -34,7 +34,7 @@ final class RequestGate: Sendable {
   }
 }
 
-/// Lets a few tasks run at once; the others wait in order.
+/// Limits the number of tasks that run at once; the others wait in order.
 final class Semaphore: Sendable {
   private struct State {
     var free: Int

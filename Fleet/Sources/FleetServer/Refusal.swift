@@ -1,10 +1,12 @@
 import HTTPTypes
 
-/// A request that the service refuses: a stable code, and one sentence that says what to do.
+/// The refusal of a request: a stable code, and one sentence that says what to do.
 struct Refusal: Error, Sendable, Equatable {
-  /// The codes of whole requests, which clients may compare.
+  /// The codes for whole requests.
   ///
-  /// Items have the codes of `IngestProblem`.
+  /// Clients can rely on them.
+  ///
+  /// The codes for single items are in `IngestProblem`.
   enum Code: String, Sendable, CaseIterable {
     case unauthorized
     case unknownTokens = "too-many-unknown-tokens"
@@ -32,7 +34,7 @@ struct Refusal: Error, Sendable, Equatable {
       }
     }
 
-    /// The delay that the client is asked for, in seconds.
+    /// The delay before the next attempt that the response asks the client for, in seconds.
     var retryAfter_s: Int? {
       switch self {
       case .unknownTokens, .tooManyRequests, .busy: 1
@@ -41,7 +43,7 @@ struct Refusal: Error, Sendable, Equatable {
       }
     }
 
-    /// Whether the connection ends, because the client may still be sending a body.
+    /// Whether the service closes the connection, because the client can still be sending a body.
     var endsConnection: Bool {
       switch self {
       case .unauthorized, .unknownTokens, .bodyTooLarge, .tooSlow, .tooManyRequests, .busy: true

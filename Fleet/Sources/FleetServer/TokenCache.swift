@@ -1,9 +1,9 @@
 import FleetStore
 import Synchronization
 
-/// Finds the tenants of tokens, and spares the database most look-ups.
+/// Finds the tenant of a token, and caches it to save look-ups in the database.
 ///
-/// A revoked token is valid for at most `lifetime` more.
+/// The service accepts a revoked token for at most `lifetime` longer.
 final class TokenCache: Sendable {
   private struct Entry {
     var token: FleetToken
@@ -12,7 +12,7 @@ final class TokenCache: Sendable {
   }
   private struct State {
     var entries: [Int32: Entry] = [:]
-    /// The unknown tokens of the current second.
+    /// The number of unknown tokens in the second that began at `second`.
     private var second: ContinuousClock.Instant = .now
     var unknown = 0
 
@@ -40,7 +40,8 @@ final class TokenCache: Sendable {
       throw Refusal(.unauthorized, "send 'Authorization: Bearer TOKEN' with a token of 'crash-fleet token add'")
     }
     if let tenant = cached(token) { return tenant }
-    // Few look-ups run at once, and the others wait here. A flood of wrong tokens thus cannot fill the database's queue.
+    // Few look-ups run at once, and the others wait here. Therefore a flood of wrong tokens cannot fill the queue for
+    // the database.
     return try await lookups.run { () throws(Refusal) in
       if let tenant = cached(token) { return tenant }
       return try await lookUp(token)

@@ -1,23 +1,24 @@
-/// The reason why the database did not do something.
+/// The reason why a call of the database failed.
 public enum FleetError: Error, Sendable, Equatable, CustomStringConvertible {
   /// No server of the connection string accepts connections, or the connection broke.
   ///
-  /// If a transaction was committing, its outcome is unknown. The caller repeats it, because ingest is idempotent.
+  /// If the connection broke during a commit, the outcome of the transaction is unknown. The caller then repeats the
+  /// transaction, because ingest is idempotent.
   case unreachable(String)
   /// Too many calls wait for a connection already.
   case busy(limit: Int)
-  /// The transaction conflicted with another one, or the server is a standby by now; a repetition may succeed.
+  /// The transaction conflicted with another one, or the server has become a standby; a repetition can succeed.
   case conflict(state: String, String)
   /// The server has no room: the disk is full, or too many connections are open.
   case full(state: String, String)
-  /// A commit is not confirmed by a standby, because an operator canceled the wait.
+  /// The transaction is committed, but no standby has confirmed it, because an operator canceled the wait.
   case unreplicated
-  /// The database has no schema, or one of another version.
+  /// The database has no schema, or an older one than this program needs.
   case schema(String)
   /// The server refused a statement.
   case refused(state: String, String)
 
-  /// Whether the same call may succeed later.
+  /// Whether the same call can succeed later.
   public var isTemporary: Bool {
     switch self {
     case .unreachable, .busy, .conflict, .full, .unreplicated: true
@@ -25,11 +26,11 @@ public enum FleetError: Error, Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  /// Whether the connection cannot be used any more.
+  /// Whether the connection must be closed.
   var endsConnection: Bool {
     switch self {
     case .unreachable, .unreplicated: true
-    // A standby that was the leader refuses all further writes.
+    // A server that was the primary and is now a standby refuses all further writes.
     case .conflict(let state, _): state == Self.readOnly
     case .busy, .full, .schema, .refused: false
     }

@@ -3,14 +3,14 @@ internal import Synchronization
 
 /// The database of a fleet.
 ///
-/// Calls wait in a bounded queue for one of a few connections. Each connection belongs to one thread during a call,
-/// because libpq blocks.
+/// Calls wait in a bounded queue for one of a few connections. A call blocks a thread of the pool, because libpq
+/// blocks.
 public final class FleetStore: Sendable {
-  /// How the store reaches the database.
+  /// How the store connects to the database, and its limits.
   public struct Configuration: Sendable, Equatable {
     /// A connection string of libpq.
     ///
-    /// With several hosts, libpq chooses the one that accepts writes.
+    /// If the string has several hosts, libpq chooses the one that accepts writes.
     public var connection: String
     /// The maximum number of connections.
     public var connections = 8
@@ -40,24 +40,25 @@ public final class FleetStore: Sendable {
   /// Creates a store; the first call connects.
   public init(_ configuration: Configuration) {
     var configuration = configuration
-    // A report that is stored may move to another group, and its counter must exist then.
+    // A stored report can move to another group, which changes a counter. Therefore keep counters at least as long as
+    // reports.
     configuration.counterMonths = max(configuration.counterMonths, configuration.reportDays / 28 + 1)
     self.configuration = configuration
     threads = NIOThreadPool(numberOfThreads: configuration.connections)
     threads.start()
   }
 
-  /// Ends the connections, and the threads.
+  /// Closes the connections, and ends the threads.
   public func close() async {
-    // The only error is that the threads have ended already.
+    // shutdownGracefully() fails only if the threads have already ended.
     try? await threads.shutdownGracefully()
     state.withLock { $0.idle.removeAll() }
   }
 
-  /// The number of calls that wait or run now.
+  /// The number of calls that are waiting or running.
   public var calls: Int { state.withLock { $0.calls } }
 
-  /// Runs `body` with a connection on a thread of its own.
+  /// Runs `body` with a connection, on a thread of the pool.
   func run<Value: Sendable>(
     _ body: @escaping @Sendable (Connection) throws(FleetError) -> Value
   ) async throws(FleetError) -> Value {
@@ -80,7 +81,7 @@ public final class FleetStore: Sendable {
     return try result.get()
   }
 
-  /// Repeats a call whose failures are temporary, with a short delay.
+  /// Repeats a call after a temporary failure, with a short delay.
   ///
   /// Precondition: the call is idempotent, because the outcome of a failed commit is unknown.
   func retrying<Value: Sendable>(
@@ -90,7 +91,7 @@ public final class FleetStore: Sendable {
       do throws(FleetError) { return try await run(body) } catch {
         if !error.isTemporary { throw error }
         if case .busy = error { throw error }
-        // A canceled task does not wait, and its next attempt is its last.
+        // In a canceled task, the sleep ends at once, and the next attempt is the last one.
         try? await Task.sleep(for: .milliseconds(50 << attempt))
       }
     }
@@ -111,7 +112,7 @@ public final class FleetStore: Sendable {
       return value
     } catch {
       if error.endsConnection {
-        // Other idle connections lead to the same server.
+        // The other idle connections lead to the same server.
         state.withLock { $0.idle.removeAll() }
       } else {
         state.withLock { $0.idle.append(connection) }

@@ -60,7 +60,7 @@ struct CrashFleet: AsyncParsableCommand {
 
   static func complain(_ text: String) { fputs("crash-fleet: \(CleanText.clean(text))\n") }
 
-  /// Writes a line to standard error with one call, so that lines do not mix.
+  /// Writes a line to standard error with one call of write(), so that lines of several threads do not mix.
   private static func fputs(_ line: String) {
     let bytes = Array(line.utf8)
     // Invariant: write reads as many bytes as the array has.
@@ -73,7 +73,7 @@ struct SettingsOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Read settings from this file", valueName: "file"), completion: .file())
   var config: String?
 
-  /// Reads the settings file and the environment.
+  /// Reads the settings from the file and from the environment.
   func read() throws(SettingsError) -> FleetSettings {
     let environment = processEnvironment()
     let table = FleetSettings.table(credentials: environment["CREDENTIALS_DIRECTORY"])
@@ -86,7 +86,7 @@ struct SettingsOptions: ParsableArguments {
     return settings
   }
 
-  /// Opens the store, and closes it after the body.
+  /// Opens the store, runs the body, and closes the store.
   func withStore<Value>(_ body: (FleetStore) async throws -> Value) async throws -> Value {
     let store = FleetStore(try read().storeConfiguration)
     do {

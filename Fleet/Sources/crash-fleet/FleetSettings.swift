@@ -4,7 +4,7 @@ import FleetStore
 
 /// The settings of `crash-fleet`.
 struct FleetSettings: Sendable, Equatable {
-  /// The connection string, which may contain a password.
+  /// The connection string, which can contain a password.
   var database: String?
   var store = FleetStore.Configuration(connection: "")
   var listener = FleetServer.Listener(host: "127.0.0.1", port: 8_320)
@@ -13,9 +13,9 @@ struct FleetSettings: Sendable, Equatable {
   var limits = FleetLimits()
   var logLevel: String?
 
-  /// The settings of the store.
+  /// The configuration of the store.
   ///
-  /// Without a connection string, libpq reads its own variables, such as PGHOST.
+  /// If there is no connection string, libpq uses its own environment variables, such as PGHOST.
   var storeConfiguration: FleetStore.Configuration {
     var store = store
     store.connection = database ?? ""
@@ -23,7 +23,7 @@ struct FleetSettings: Sendable, Equatable {
   }
 
   /// Where the service listens.
-  /// - Throws: `SettingsError` if only one of the two files for TLS is set.
+  /// - Throws: `SettingsError` if only one of the keys `tls.certificate` and `tls.key` is set.
   func tlsListener() throws(SettingsError) -> FleetServer.Listener {
     var listener = listener
     switch (certificate, key) {
@@ -104,7 +104,7 @@ extension FleetSettings {
       })
   }
 
-  // The counts of the store have 32 bits, as the database has.
+  // The fields of the store's configuration have 32 bits, like the database columns.
   private var connections: Int {
     get { store.connections }
     set { store.connections = newValue }

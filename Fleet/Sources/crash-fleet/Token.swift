@@ -71,7 +71,9 @@ struct Token: AsyncParsableCommand {
   }
 }
 
-/// A failure that the program prints, before it exits with 1.
+/// A failure.
+///
+/// The program prints its text, and exits with 1.
 struct Failure: Error, CustomStringConvertible {
   var description: String
 

@@ -67,7 +67,7 @@ extension CrashWeb {
       throw StartFailure(text: "crashd cannot answer: \(error)")
     }
     let folder = URL(fileURLWithPath: directory, isDirectory: true)
-    // The pages have the crashes of all users whom the caller may see.
+    // The files contain crashes of all users whose crashes the caller can see, so other users must not read the files.
     umask(0o077)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     for file in files { try Data(file.body).write(to: folder.appendingPathComponent(file.name), options: .atomic) }
@@ -75,7 +75,9 @@ extension CrashWeb {
   }
 }
 
-/// A failure that ends the program.
+/// A failure.
+///
+/// The program prints its text and exits.
 struct StartFailure: Error, CustomStringConvertible {
   var text: String
   var description: String { text }

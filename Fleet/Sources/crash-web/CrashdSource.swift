@@ -12,12 +12,12 @@ struct CrashdSource: PageSource {
   init(client: CrashClient) { self.client = client }
 
   func scope() -> Scope {
-    // crashd's filter has no such fields.
+    // crashd's filter does not have these conditions.
     let unknown: [SearchTerm] = [.build, .host, .cause, .class]
     return Scope(name: Self.host, terms: SearchTerm.allCases.filter { !unknown.contains($0) })
   }
 
-  /// Calls crashd on a thread of a pool, because the calls block.
+  /// Calls crashd on a thread of a pool, because the call blocks its thread.
   func ask<Value: Sendable>(
     _ body: @escaping @Sendable (CrashClient) throws(ClientError) -> Value
   ) async throws(SourceError) -> Value {
@@ -58,7 +58,7 @@ struct CrashdSource: PageSource {
         throw .refused(.noSuchGroup(key: key))
       }
       var issue = Issue(newest)
-      // The group appears once for each user.
+      // crashd returns a separate group for each user.
       issue.count = detail.groups.reduce(0) { $0 &+ $1.count }
       issue.first = detail.groups.map(\.first).min() ?? newest.first
       issue.builds = detail.builds.count
@@ -108,13 +108,15 @@ struct CrashdSource: PageSource {
       do throws(ClientError) {
         return try client.hours(of: issues, search.filter)
       } catch .refused(.methodNotFound) {
-        // An older crashd; the pages then show no plots.
+        // An older crashd lacks this method; the pages then show no plots.
         return []
       }
     }
   }
 
-  /// Returns the number of items before a page.
+  /// Returns the number of items before the page.
+  ///
+  /// The cursor is this number as text.
   static func offset(_ cursor: String?) throws(SourceError) -> Int {
     guard let cursor else { return 0 }
     guard let offset = Int(cursor), (0...1_000_000).contains(offset) else {

@@ -3,15 +3,16 @@ import Glibc
 import Hummingbird
 import NIOCore
 
-/// Where the pages are served: a port of loopback, or a Unix socket.
+/// Where crash-web listens: on a TCP port of the loopback address, or on a Unix socket.
 enum ListenPlace: Equatable {
   case port(host: String, port: Int)
   case socket(path: String)
 
-  /// Parses `PORT`, `HOST:PORT` or a path with a slash; nil for any other text, and for a host that is not loopback.
+  /// Parses `PORT`, `HOST:PORT`, or a path with a slash; nil for any other text, and for a host that is not a loopback
+  /// address.
   init?(_ text: String) {
     if text.contains("/") {
-      // A path of a Unix socket has at most 107 bytes.
+      // The path of a Unix socket has at most 107 bytes.
       guard text.utf8.count <= 107 else { return nil }
       self = .socket(path: text)
       return
@@ -32,12 +33,12 @@ enum ListenPlace: Equatable {
     }
   }
 
-  /// Restricts a Unix socket to the user, and removes a socket on which no program listens.
+  /// Restricts access to a Unix socket to this user, and removes a socket on which no process listens.
   func prepare() throws {
     guard case .socket(let path) = self else { return }
     umask(0o177)
     var status = stat()
-    // Invariant: lstat reads the path only during the call, and fills in the structure.
+    // Invariant: lstat reads the path and fills in the structure only during the call.
     guard unsafe lstat(path, &status) == 0 else { return }
     guard status.st_mode & S_IFMT == S_IFSOCK, !Self.isListening(path) else {
       throw StartFailure(text: "'\(path)' exists, and is in use or not a socket")
@@ -82,7 +83,7 @@ enum ListenPlace: Equatable {
 
   private static func print(_ text: String) {
     let bytes = Array(text.utf8)
-    // Invariant: write reads the bytes only during the call. A closed standard output is no failure of the pages.
+    // Invariant: write reads the bytes only during the call. If standard output is closed, the pages still work.
     _ = unsafe write(STDOUT_FILENO, bytes, bytes.count)
   }
 }

@@ -2,16 +2,16 @@ import CrashClient
 import CrashPages
 import CrashProtocol
 
-/// Finds groups by words of their title, which crashd's filter lacks.
+/// Finds groups by the words of their titles, which crashd's filter cannot do.
 struct TitleSearch {
-  /// The maximum number of groups that are read.
+  /// The maximum number of groups that a search reads.
   private static let limit = 10_000
   private static let page = 500
 
   var client: CrashClient
   var text: String
 
-  /// Returns the groups of one page of the result.
+  /// Returns the groups of one page of the search result.
   func groups(_ query: inout GroupQuery, _ filter: ReportFilter, offset: Int) throws(ClientError) -> [ReportGroup] {
     let words = text.lowercased().split(separator: " ")
     let wanted = offset + (query.limit ?? 0)
@@ -30,7 +30,7 @@ struct TitleSearch {
   }
 }
 
-/// Counts the values of the newest events of an issue.
+/// Counts the values of each property in the newest events of an issue.
 enum Distributions {
   static func of(_ events: [ReportSummary], isSample: Bool) -> [IssueDetail.Distribution] {
     let properties: [(SearchTerm, (ReportSummary) -> String?)] = [
@@ -48,9 +48,9 @@ enum Distributions {
   }
 }
 
-/// Adds up the crashes of groups by build.
+/// Sums the crashes of groups by build.
 struct BuildTable {
-  /// The number of groups, those seen last, that are read.
+  /// The number of most recently seen groups that the table includes.
   static let groupLimit = 50
 
   private var builds: [String: BuildSummary] = [:]
@@ -75,6 +75,6 @@ struct BuildTable {
     }
   }
 
-  /// The builds, the one seen first last comes first.
+  /// The builds, newest first crash first.
   var summaries: [BuildSummary] { builds.values.sorted { ($1.first, $0.build) < ($0.first, $1.build) } }
 }

@@ -4,7 +4,7 @@ import Testing
 /// Needs the programs of the root package, in the directory `CRASHSHIELD_BINARIES`.
 @Suite("End to end", .enabled(if: ProcessInfo.processInfo.environment["CRASHSHIELD_BINARIES"] != nil))
 struct EndToEndTests {
-  /// A crashd and a crash-forward that sends to a fleet.
+  /// A crashd, and a crash-forward that sends its reports to a fleet.
   private final class Host {
     let directory: String
     private let binaries = ProcessInfo.processInfo.environment["CRASHSHIELD_BINARIES"] ?? ""
@@ -35,7 +35,7 @@ struct EndToEndTests {
 
     func startForward() throws {
       forward = try start("crash-forward", ["--config", "/dev/null"])
-      // A new subscriber begins with the next crash.
+      // Wait until crashd knows the subscriber, because a new subscriber receives only later crashes.
       try wait { try control(["subscribers", "--json=short"]).contains("crash-forward.fleet") }
     }
 
@@ -93,7 +93,7 @@ struct EndToEndTests {
     try host.startForward()
     try waitForCrashes(3)
     host.killForward()
-    // The new forwarder receives the crash only once, whatever the killed one has acknowledged.
+    // The restarted forwarder must not count a crash twice, even if the killed forwarder did not acknowledge it.
     try host.startForward()
     try host.crash("force-unwrap")
     try waitForCrashes(4)

@@ -65,7 +65,7 @@ struct IngestTests {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for task in 0..<12 {
         group.addTask {
-          // Each report arrives from two tasks, in different orders and batches.
+          // Two tasks send each report, in different orders and batches.
           let ids = (0..<100).map { UInt128(task / 2 * 100 + $0) }
           let ordered = task % 2 == 0 ? ids : ids.reversed()
           for start in stride(from: 0, to: 100, by: 10 + task % 2 * 10) {

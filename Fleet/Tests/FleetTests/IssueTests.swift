@@ -14,7 +14,7 @@ struct IssueTests {
     let issues = try await test.store.issues(tenant: test.tenant)
     let issue = try #require(issues.first { $0.title == "title of a1" }).id
     #expect(try await test.store.change(issue: issue, tenant: test.tenant, .resolve))
-    // Hosts with the older builds still crash.
+    // Some hosts still run the older builds, which crash.
     _ = try await test.ingest([Sample.report(3, build: "b1"), Sample.report(4, build: "b2")])
     #expect(try await state(test) == "resolved")
     _ = try await test.ingest([Sample.report(5, build: "b3")])
@@ -64,7 +64,7 @@ struct IssueTests {
     let third = try #require(try await test.store.split(key: "g2", from: first, tenant: test.tenant))
     merged = try await test.store.issues(tenant: test.tenant).sorted { $0.id < $1.id }
     #expect(merged.map(\.id) == [first, third] && merged.map(\.crashes) == [1, 3])
-    // The last group of an issue cannot be split off.
+    // An issue must keep at least one group, so its last group cannot be split off.
     #expect(try await test.store.split(key: "g2", from: third, tenant: test.tenant) == nil)
   }
 

@@ -32,12 +32,12 @@ struct SchemaTests {
     let shorter = FleetStore(configuration)
     try await shorter.maintain()
     #expect(try test.query("select count(*) from report") == "6")
-    // Five past days, today, three future days, and the partition for impossible times.
+    // Five past days, today, three future days, and the partition for times that are too far in the future.
     #expect(try test.query("select count(*) from pg_inherits where inhparent = 'report'::regclass") == "10")
     #expect(try test.query("select count(*) from pg_class where relname ~ '^report_p' and relkind = 'r'") == "10")
-    // The issues and counters stay.
+    // Retention does not remove issues and counters.
     #expect(try test.sums() == ["20", "20", "20"])
-    // A dropped report that comes again is expired, and not counted again.
+    // A dropped report that is sent again is expired, and not counted again.
     #expect(
       try await shorter.ingest([Sample.report(15, age_s: 15 * day)], tenant: test.tenant, now_us: Sample.now_us)
         == [.expired])

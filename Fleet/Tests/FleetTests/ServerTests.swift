@@ -42,7 +42,7 @@ struct ServerTests {
     #expect(try fleet.post(Sample.line(1)).status == 200)
     let flood = try (0..<60).map { _ in try fleet.post(Sample.line(2), token: wrong).code }
     #expect(flood.contains("too-many-unknown-tokens"))
-    // The flood does not affect a known token.
+    // The flood of unknown tokens does not affect a known token.
     #expect(try fleet.post(Sample.line(3)).status == 200)
     #expect(try fleet.test.query("select count(*) from report") == "2")
   }
@@ -69,7 +69,7 @@ struct ServerTests {
     let chunk = Array("100000\r\n".utf8) + [UInt8](repeating: 0x20, count: 1 << 20) + Array("\r\n".utf8)
     var sent = 0
     while sent < 1_024, chunked.send(chunk) { sent += 1 }
-    // The service closes the connection long before the end.
+    // The service closes the connection long before it has received the whole body.
     #expect(sent < 1_024)
     #expect(fleet.residentBytes < 512 << 20)
     #expect(try fleet.post(Sample.line(1)).status == 200)
@@ -155,7 +155,7 @@ struct ServerTests {
     let path = URL(filePath: #filePath).appending(path: "../../../../systemd/crash-fleet.yaml").standardizedFileURL.path
     let defaults = try TestPostgres.run("sh", ["-c", "\(check) /dev/null"])
     #expect(try TestPostgres.run("sh", ["-c", "\(check) '\(path)'"]) == defaults)
-    // Without the comment marks, the file sets each key to its default.
+    // If the comment marks are removed, the file sets each key to its default.
     let all = "sed -E 's/^( *)#([a-z-]+: )/\\1\\2/; /log-level/d' '\(path)' >\"$file\""
     let command = "file=$(mktemp); \(all); \(check) \"$file\"; status=$?; rm \"$file\"; exit $status"
     #expect(try TestPostgres.run("sh", ["-c", command]) == defaults)

@@ -61,7 +61,7 @@ struct AccessTests {
         #expect(answer.status == .methodNotAllowed && answer.headers[.allow] == "GET, HEAD")
       }
       #expect(try await client.execute(uri: "/login?token=x", method: .get).status == .forbidden)
-      // The preview of a link must not use it up.
+      // A request for a link preview must not use up the one-time token of the link.
       #expect(try await client.execute(uri: "/login?token=secret", method: .head).status == .ok)
       let login = try await client.execute(uri: "/login?token=secret", method: .get)
       let cookie = try #require(login.headers[.setCookie])

@@ -8,10 +8,12 @@ import Testing
 @testable import CrashPages
 @testable import crash_web
 
-/// crash-web with a real crashd, which the root package built.
+/// Runs crash-web with a real crashd from the root package.
 @Suite("crash-web, end to end")
 struct EndToEndTests {
-  /// A private crashd with one crash; it runs until the test closes the standard input.
+  /// A private crashd that has one crash.
+  ///
+  /// It runs until the test closes its standard input.
   private static func machine() throws -> (crashd: LiveProgram, socket: String) {
     let maker = LiveProgram.binaries.appendingPathComponent("crash-maker").path
     let script = #""$0" array-index --wait-attached & p=$!; wait $p; echo "place $p $CRASHSHIELD_SOCKET"; read x"#

@@ -2,9 +2,9 @@ import CrashPages
 import CrashProtocol
 import CrashReport
 
-/// A source whose strings all contain the same text, so that a test can compare the pages of two texts.
+/// A source whose strings are all the same text, so that a test can compare the pages of two texts.
 struct FakeSource: PageSource {
-  /// The string in every field that a crashed process may choose.
+  /// The string in every field whose value a crashed process can choose.
   var text = "text"
   /// The number of items in each list.
   var count = 1
@@ -124,7 +124,7 @@ struct FakeSource: PageSource {
         programs: Array(repeating: program, count: count), decisions: Array(repeating: decision, count: count)))
   }
 
-  /// A report whose strings all are `text`.
+  /// A report in which every string is `text`.
   static func report(_ text: String, threads: Int = 1) -> CrashReport {
     let frame = CrashReport.Frame(
       address: 0x1000, function: text, mangled: text, file: text, line: 12, image: text, isOwn: true, trust: .context)

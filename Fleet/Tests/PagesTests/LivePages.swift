@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A program that a test started.
+/// A program that a test has started.
 final class LiveProgram {
   private let process = Process()
   private let input = Pipe()
@@ -23,9 +23,10 @@ final class LiveProgram {
     process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
     (process.standardInput, process.standardOutput) = (input, output)
     process.standardError = FileHandle.nullDevice
-    // A child inherits the signal mask. Threads of Dispatch block SIGCHLD, without which a shell waits forever.
+    // A child process inherits the signal mask of the thread that starts it. Threads of Dispatch block SIGCHLD. A shell
+    // that inherits this mask waits forever.
     var (nothing, before) = (sigset_t(), sigset_t())
-    // Invariant: the pointers are used during the calls only. The thread restores its mask directly after the start.
+    // Invariant: the calls do not keep the pointers. The thread restores its signal mask directly after the start.
     unsafe sigemptyset(&nothing)
     unsafe pthread_sigmask(SIG_SETMASK, &nothing, &before)
     defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
@@ -37,7 +38,7 @@ final class LiveProgram {
     process.waitUntilExit()
   }
 
-  /// Waits for the next line of the standard output; nil at its end.
+  /// Waits for the next line of standard output; nil after the last line.
   func line() -> String? {
     while true {
       if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
@@ -51,7 +52,7 @@ final class LiveProgram {
     }
   }
 
-  /// Closes the standard input, and waits for the end.
+  /// Closes the standard input of the program, and waits until the program exits.
   func end() throws {
     try input.fileHandleForWriting.close()
     process.waitUntilExit()
@@ -64,14 +65,14 @@ final class LiveProgram {
     return process.terminationStatus
   }
 
-  /// Waits for the end, and returns the exit status.
+  /// Waits until the program exits, and returns its exit status.
   func status() -> Int32 {
     process.waitUntilExit()
     return process.terminationStatus
   }
 }
 
-/// One HTTP request on a connection of its own.
+/// One HTTP request on its own connection.
 struct HTTPProbe {
   var status = 0
   var headers: [String: String] = [:]

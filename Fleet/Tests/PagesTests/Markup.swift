@@ -1,15 +1,15 @@
-/// The tags of a page, as a browser reads them.
+/// The tags of a page, as a browser parses them.
 ///
-/// The reader is strict: it accepts only the markup that the templates contain, and reports everything else.
+/// The parser is strict: it accepts only the markup that the templates contain, and reports everything else.
 struct Markup {
   /// The names of the elements, with the names of their attributes, in order.
   private(set) var tags: [String] = []
-  /// What the reader does not accept.
+  /// The markup that the parser does not accept.
   private(set) var complaints: [String] = []
 
   private static let voids: Set = ["meta", "link", "input", "br"]
 
-  /// Reads a page scalar by scalar, because browsers do not see combined characters.
+  /// Parses a page scalar by scalar, because browsers do not combine scalars to characters.
   init(_ html: String) {
     var rest = Array(html.unicodeScalars)[...]
     var open: [String] = []

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CrashPages
 
-/// All views, without crashes, with one crash, and with strings that a hostile process chose.
+/// Tests all views: without crashes, with one crash, and with strings that a hostile process chose.
 @Suite("Pages")
 struct RenderingTests {
   static let paths = [
@@ -16,7 +16,7 @@ struct RenderingTests {
   static let hostile = [
     #""><script>alert(1)</script><img src=x onerror=alert(2)>"#, "\u{1b}[31mred\u{1b}]0;title\u{7}",
     "\u{202e}gnp.exe\u{2066}\u{0627}", String(repeating: "A", count: 10_240), String(repeating: "<\"&'>", count: 2_048),
-    // A combining mark makes another character of a quotation mark; a browser still sees the mark.
+    // In Swift, a quotation mark and a combining mark are one character; a browser still sees the quotation mark.
     "\"\u{338} onfocus=alert(3) autofocus x=\"\u{338}", "'\u{338} onmouseover='alert(4)'", "<\u{338}script>",
     "{{{view.html}}}{{#view}}{{/view}}{{> layout}}", "]]>--><!-- </title></main></textarea>", "\r\nSet-Cookie: a=b",
     "javascript:alert(5)", "\u{2028}\u{2029}\u{0}\u{7f}\u{85}",
@@ -50,7 +50,7 @@ struct RenderingTests {
       let html = try await Self.html(FakeSource(text: text), path)
       let markup = Markup(html)
       #expect(markup.complaints.isEmpty, "\(text.debugDescription.prefix(60))")
-      // A report that is too large for a page is cut, so it has other tags.
+      // A page shortens a very large report, so its tags differ.
       if text.utf8.count < 10_000 { #expect(markup.tags == plain.tags, "\(text.debugDescription.prefix(60))") }
       #expect(!html.unicodeScalars.contains { CleanText.isUnsafe($0) })
       #expect(html.utf8.count <= Site.pageBytes)

@@ -45,7 +45,7 @@ struct RoutingTests {
     let html = String(decoding: answer.body, as: UTF8.self)
     #expect(html.contains("href=\"/health\"") && !html.contains("href=\"/alarm\""))
     #expect(await site.answer(PageRequest(target: "/alarm")).status == 404)
-    // The section is named, but the source does not implement the method.
+    // The scope names this view, but the source does not implement its method.
     #expect(await site.answer(PageRequest(target: "/health")).status == 404)
     #expect(await site.answer(PageRequest(target: "/issues?q=signal:SEGV")).status == 400)
   }

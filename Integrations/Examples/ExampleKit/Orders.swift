@@ -6,13 +6,13 @@ internal import Dispatch
   internal import Darwin
 #endif
 
-/// The waiting requests, each of which continues when its ID is read from standard input.
+/// The waiting requests. A request continues when a line with its ID arrives on standard input.
 public actor Orders {
   private var waiting: [String: CheckedContinuation<Void, Never>] = [:]
 
-  /// Creates a list without requests, and begins to read standard input.
+  /// Creates an empty list, and begins to read standard input.
   public init() {
-    // `readLine` blocks its thread, and therefore needs a thread of Dispatch.
+    // `readLine` blocks its thread, so it must not run on a thread of the Swift concurrency pool.
     DispatchQueue.global().async { [weak self] in
       while let id = readLine() {
         Task { [weak self] in await self?.release(id) }
@@ -20,7 +20,7 @@ public actor Orders {
     }
   }
 
-  /// Prints that the request waits, and waits.
+  /// Prints that the request waits, and waits until its ID arrives.
   public func wait(for id: String) async {
     await withCheckedContinuation { continuation in
       waiting[id] = continuation

@@ -35,7 +35,7 @@ struct Shop: RegistrableRPCService {
       try await StreamingServerResponse(
         single: ServerResponse(message: Array(article(index(of: request)).utf8)))
     }
-    // Waits until the client has sent all its messages.
+    // Waits until the client has sent all messages of the RPC.
     router.registerHandler(
       forMethod: MethodDescriptor(fullyQualifiedService: "shop.Shop", method: "Order"),
       deserializer: Bytes(), serializer: Bytes()
@@ -43,7 +43,7 @@ struct Shop: RegistrableRPCService {
       for try await message in request.messages { writeLine("waiting \(String(decoding: message, as: UTF8.self))") }
       return StreamingServerResponse(single: ServerResponse(message: Array("order".utf8)))
     }
-    // Writes as many articles as the client asks for.
+    // Writes as many articles as the client requests.
     router.registerHandler(
       forMethod: MethodDescriptor(fullyQualifiedService: "shop.Shop", method: "Articles"),
       deserializer: Bytes(), serializer: Bytes()

@@ -30,7 +30,8 @@ import UnixSignals
         onServerRunning: { writePort(of: $0) }, logger: logger)
       : InheritedServer(
         sockets, responder: responder, drain: drain, onServerRunning: { $0.forEach(writePort(of:)) }, logger: logger)
-    // A server on an inherited socket stops accepting by itself, and serves its connections until the process ends.
+    // `InheritedServer` stops accepting connections when the drain begins, and serves its connections until the process
+    // ends. It needs no `DrainService`.
     let services = [.init(service: server)] + (sockets.isEmpty ? [DrainService(drain).configuration] : [])
     let group = ServiceGroup(
       configuration: .init(services: services, gracefulShutdownSignals: [.sigterm], logger: logger))

@@ -3,7 +3,7 @@ import CrashShieldTracing
 import ExampleKit
 import Instrumentation
 
-/// Takes a job with a trace from a queue, and traps.
+/// Takes a job from a queue, runs it with the trace of the job, and traps.
 @main struct TracedProgram {
   static func main() async throws {
     try Shield.startOrThrow(Shield.Configuration(name: "traced-program"))

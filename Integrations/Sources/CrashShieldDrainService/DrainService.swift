@@ -10,17 +10,17 @@ public import ServiceLifecycle
 ///     logger: logger))
 /// ```
 ///
-/// Pass `configuration` to the group instead of the service itself, because by default a group ends with an error when
-/// a service returns. The shutdown closes the listening socket, so that clients cannot connect until the next process
-/// listens. The shutdown also closes idle connections. A server on an inherited socket does not need this service,
-/// because it can stop accepting connections without a shutdown.
+/// Pass `configuration` to the group instead of the service itself: by default, a group ends with an error when one of
+/// its services returns. The shutdown closes the listening socket. Clients cannot connect until the next process
+/// listens. The shutdown also closes idle connections. `InheritedServer` does not need this service, because it stops
+/// accepting connections without a shutdown.
 public struct DrainService: Service {
   private let drain: Drain
 
   /// Creates the service.
   public init(_ drain: Drain) { self.drain = drain }
 
-  /// The service with the setting that shuts the group down gracefully when `run()` returns.
+  /// The service, and the setting that shuts the group down gracefully when `run()` returns.
   public var configuration: ServiceGroupConfiguration.ServiceConfiguration {
     .init(service: self, successTerminationBehavior: .gracefullyShutdownGroup)
   }

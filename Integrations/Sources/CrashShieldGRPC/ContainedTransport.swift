@@ -12,16 +12,16 @@ public import GRPCCore
 /// ```
 ///
 /// If an RPC traps, the RPC ends with the status `internalError`, and the other RPCs continue. The report of a crash
-/// names the method, the ID and the trace of the RPC. While containment is off, the transport only registers RPCs, and
-/// a trap ends the process.
+/// names the method, the ID and the trace of the RPC. If containment is off, the transport only registers RPCs, and a
+/// trap ends the process.
 ///
-/// The operation of an RPC is the name of its method. The client chooses this name, also if the server has no such
+/// The operation of an RPC is the name of its method. The client chooses this name, even if the server has no such
 /// method.
 ///
-/// An interceptor cannot contain an RPC. After a trap, abandoned work may still run, and this work must not use memory
-/// of its caller. The closure `next` of an interceptor is in memory of the caller.
+/// An interceptor cannot contain an RPC, because its closure `next` is in memory of its caller. After a trap, abandoned
+/// work can still run. It must not use memory of its caller.
 public struct ContainedTransport<Base: ServerTransport>: ServerTransport {
-  /// The bytes of a message.
+  /// The type of a message's bytes.
   public typealias Bytes = Base.Bytes
 
   /// The transport that accepts the RPCs.
@@ -32,7 +32,7 @@ public struct ContainedTransport<Base: ServerTransport>: ServerTransport {
   ///
   /// - Parameters:
   ///   - base: The transport that accepts the RPCs.
-  ///   - idKey: The key under which the client's metadata has the ID of the request.
+  ///   - idKey: The metadata key for the ID that the client gave the request.
   public init(_ base: Base, idKey: String = "x-request-id") {
     (self.base, self.idKey) = (base, idKey)
   }
@@ -40,7 +40,9 @@ public struct ContainedTransport<Base: ServerTransport>: ServerTransport {
   /// Configures the transport that accepts the RPCs.
   public func configure(context: GRPCServerContext) { base.configure(context: context) }
 
-  /// Stops accepting RPCs, while the accepted RPCs finish.
+  /// Stops accepting RPCs.
+  ///
+  /// The accepted RPCs continue until they finish.
   public func beginGracefulShutdown() { base.beginGracefulShutdown() }
 
   /// Accepts RPCs until the transport is shut down.

@@ -1,6 +1,6 @@
 internal import GRPCCore
 
-/// All parts of a request, although the first part has already been read.
+/// All parts of a request, including the first part, which has already been read.
 struct ReplayedParts<Bytes: GRPCContiguousBytes & Sendable>: AsyncSequence, @unchecked Sendable {
   typealias Element = RPCRequestPart<Bytes>
   typealias Failure = any Error
@@ -9,7 +9,7 @@ struct ReplayedParts<Bytes: GRPCContiguousBytes & Sendable>: AsyncSequence, @unc
   // Sendable: a stream has one reader, so only one iterator reads the parts.
   private let rest: RPCAsyncSequence<Element, any Error>.AsyncIterator
 
-  /// Waits for the first part.
+  /// Waits for the first part of the request.
   init(_ parts: RPCAsyncSequence<Element, any Error>) async {
     var iterator = parts.makeAsyncIterator()
     do { first = .success(try await iterator.next()) } catch { first = .failure(error) }

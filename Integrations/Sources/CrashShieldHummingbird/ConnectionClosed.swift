@@ -1,11 +1,11 @@
-/// The reason why a connection is closed after a response.
+/// The reason why the server closes a connection after a response.
 ///
 /// Hummingbird closes a connection when the function that writes a response throws an error.
 enum ConnectionClosed: Error {
-  /// The request trapped, and abandoned work of the request may still read from the connection.
+  /// The request trapped, and abandoned work of the request can still read from the connection.
   case afterTrap
   /// The response has the header `Connection: close`.
   case asAnnounced
-  /// The body of the request became invalid while the response was written.
+  /// The client sent an invalid request body while the server wrote the response.
   case byInvalidRequest
 }

@@ -12,31 +12,31 @@ internal import NIOCore
 /// ```
 ///
 /// If a request traps, the responder answers with the status 500 and closes the connection. The other requests
-/// continue. The report of a crash names the route, the ID and the trace of the request. While containment is off, the
+/// continue. The report of a crash names the route, the ID and the trace of the request. If containment is off, the
 /// responder only registers requests, and a trap ends the process.
 ///
-/// A middleware cannot contain a request. After a trap, abandoned work may still run, and this work must not use memory
-/// of its caller. The closure `next` of a middleware is in memory of the caller.
+/// A middleware cannot contain a request, because its closure `next` is in memory of its caller. After a trap,
+/// abandoned work can still run. It must not use memory of its caller.
 ///
-/// Hummingbird writes a body of unknown length after the response has begun. The responder contains such a body as a
-/// separate request with the tag `part: body`. If the body traps, the connection is closed. Writing a body of known
-/// length is not contained.
+/// If the length of a response body is unknown, Hummingbird produces the body while it writes the response. The
+/// responder contains the production of such a body as a separate request with the tag `part: body`. If it traps, the
+/// server closes the connection. The production of a body of known length is not contained.
 public struct ContainedResponder<Responder: HTTPResponder>: HTTPResponder where Responder.Context: RequestContext {
-  /// The request context of the responder.
+  /// The request context.
   public typealias Context = Responder.Context
 
   private let responder: Responder
   private let closesConnections: Bool
   private let operation: @Sendable (Request, Context) async -> String
 
-  /// Creates a responder whose requests are named by a closure.
+  /// Creates a responder that names each request by a closure.
   ///
   /// - Parameters:
   ///   - responder: Answers the requests.
   ///   - closesConnections: Whether responses have the header `Connection: close` after a trap and while the process
   ///     drains. Pass false for a server with HTTP/2, which forbids this header.
-  ///   - operation: Returns what a request does, such as its method and route. Do not use the path, because reports are
-  ///     filtered by the operation, and a path may contain personal data.
+  ///   - operation: Returns what a request does, such as its method and route. Do not include the path: reports are
+  ///     filtered by this name, and a path can contain personal data.
   public init(
     _ responder: Responder, closesConnections: Bool = true,
     operation: @escaping @Sendable (Request, Context) async -> String
@@ -48,9 +48,9 @@ public struct ContainedResponder<Responder: HTTPResponder>: HTTPResponder where 
 
   /// Creates a responder that names each request by its method and its route.
   ///
-  /// The responder must know the route before the router runs, and the router has no function that only finds a route.
-  /// Therefore this initializer creates a second router with the same routes, and the responder routes each request
-  /// twice. Add all routes to the router before this call.
+  /// The responder must know the route before the router handles the request, and Hummingbird's router has no function
+  /// that only finds a route. Therefore this initializer creates a second router with the same routes, and the
+  /// responder routes each request twice. Add all routes to the router before this call.
   ///
   /// - Parameters:
   ///   - router: The router of the server.
@@ -69,7 +69,7 @@ public struct ContainedResponder<Responder: HTTPResponder>: HTTPResponder where 
 
   /// Answers a request.
   ///
-  /// - Throws: The error of the responder.
+  /// - Throws: The error of the inner responder, unless the request trapped.
   public func respond(to request: Request, context: Context) async throws -> Response {
     let operation = await operation(request, context)
     let id = context.logger[metadataKey: "hb.request.id"]?.description
@@ -91,9 +91,9 @@ public struct ContainedResponder<Responder: HTTPResponder>: HTTPResponder where 
 
   /// Returns a response of status 500 that closes the connection.
   ///
-  /// A child task of the abandoned work may still read the body of the request. After a normal response, the server
-  /// reads the rest of this body, and a second reader of a body traps. The error at the end of the response prevents
-  /// this trap: after an error, the server closes the connection without reading from it.
+  /// After a trap, a child task of the abandoned work can still read the body of the request. After a normal response,
+  /// Hummingbird reads the rest of this body, and a second reader of the body traps. Therefore the response ends with
+  /// an error: Hummingbird then closes the connection without reading from it.
   private func failure(_ text: String, to request: Request) -> Response {
     let text = ByteBuffer(string: text)
     let hasBody = request.method != .head

@@ -2,11 +2,11 @@ public import HummingbirdCore
 public import Logging
 public import NIOCore
 
-/// A connection of a Hummingbird server that sends its last response before it is closed.
+/// A connection of a Hummingbird server that sends its last response before it closes.
 ///
-/// At a graceful shutdown, Hummingbird 2.28.1 closes a connection of HTTP/2 when the last response has been written, but
-/// before the response is flushed. The client then never receives this response. `FlushedChannel` closes the connection
-/// in the next iteration of the event loop, and therefore after the flush:
+/// At a graceful shutdown, Hummingbird 2.28.1 closes an HTTP/2 connection after it has written the last response, but
+/// before it has flushed the response. The client then never receives this response. `FlushedChannel` closes the
+/// connection in the next iteration of the event loop, and therefore after the flush:
 ///
 /// ```swift
 /// let server = Application(
@@ -16,7 +16,7 @@ public import NIOCore
 ///   })
 /// ```
 public struct FlushedChannel<Base: ServerChildChannel>: ServerChildChannel {
-  /// The connection that the base sets up.
+  /// The type of connection that `base` sets up.
   public typealias Value = Base.Value
 
   private let base: Base
@@ -28,9 +28,9 @@ public struct FlushedChannel<Base: ServerChildChannel>: ServerChildChannel {
 
   /// Sets a connection up, as the base does.
   public func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
-    // `close` is called on each handler, from the last one in the pipeline to the first one. The `DelayedClose` at the
-    // first position is therefore called after the handlers that `base.setup` adds now. The other `DelayedClose` is
-    // called after the handlers of HTTP/2 that the base adds later, when TLS has negotiated the protocol.
+    // NIO calls `close` on each handler, from the last one in the pipeline to the first one. The first `DelayedClose`
+    // is at the first position, so it runs after the handlers that `base.setup` adds now. The second `DelayedClose`
+    // runs after the HTTP/2 handlers that `base` adds when TLS has negotiated the protocol.
     do {
       try channel.pipeline.syncOperations.addHandler(DelayedClose(), position: .first)
       let value = base.setup(channel: channel, logger: logger)
@@ -45,7 +45,7 @@ public struct FlushedChannel<Base: ServerChildChannel>: ServerChildChannel {
   public func handle(value: Base.Value, logger: Logger) async { await base.handle(value: value, logger: logger) }
 }
 
-/// Closes its channel in the next iteration of the event loop, because the current one may still flush.
+/// Closes its channel in the next iteration of the event loop, because the current iteration can still flush.
 private final class DelayedClose: ChannelOutboundHandler {
   typealias OutboundIn = Never
 

@@ -16,11 +16,11 @@ enum HTTPDate {
   static func text(of seconds: Int) -> String {
     let (day, second) = seconds.quotientAndRemainder(dividingBy: 86_400)
     // In this calculation, years begin in March, so that the leap day is the last day of a year. An era has 400 years,
-    // which are 146,097 days. The first era begins in March of the year 0, which is 719,468 days before 1970.
+    // which are 146,097 days. The first era begins in March of year 0, which is 719,468 days before 1970.
     let (era, dayOfEra) = (day + 719_468).quotientAndRemainder(dividingBy: 146_097)
     let year = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
     let dayOfYear = dayOfEra - (365 * year + year / 4 - year / 100)
-    // From March on, each five months have 153 days.
+    // From March on, every five months have 153 days.
     let month = (5 * dayOfYear + 2) / 153
     let dayOfMonth = dayOfYear - (153 * month + 2) / 5 + 1
     let calendarYear = era * 400 + year + (month >= 10 ? 1 : 0)

@@ -22,7 +22,7 @@ public import ServiceLifecycle
 /// ```
 ///
 /// `Application` can listen only on an address. `InheritedServer` answers HTTP/1 requests in the same way as
-/// `Application`. It takes ownership of the descriptors.
+/// `Application`. It takes ownership of the descriptors in `sockets`.
 ///
 /// When the drain begins, the server stops reading from its sockets. New connections wait in the queues of the sockets
 /// for the next process. The server serves accepted connections until the process ends. After a response with the
@@ -46,9 +46,9 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
   ///   - responder: Answers the requests.
   ///   - http1: The configuration of HTTP/1.
   ///   - serverName: The value of the header `Server`, or nil to send none.
-  ///   - drain: The drain of the program, at whose beginning the server stops accepting connections.
-  ///   - eventLoopGroup: The event loops of the connections.
-  ///   - onServerRunning: Called with the listening channels when the server listens on all sockets.
+  ///   - drain: The drain of the program. The server stops accepting connections when this drain begins.
+  ///   - eventLoopGroup: The event loops that run the connections.
+  ///   - onServerRunning: The server calls it with the listening channels when it listens on all sockets.
   ///   - logger: The logger of the server.
   public init(
     _ sockets: [InheritedSocket], responder: Responder, http1: HTTP1Channel.Configuration = .init(),
@@ -66,7 +66,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
 
   /// Serves connections until the graceful shutdown of the service group.
   ///
-  /// - Throws: The error of a socket that cannot be used.
+  /// - Throws: The error of a socket on which the server cannot listen.
   public func run() async throws {
     let answers = answers
     let child = HTTP1Channel(
@@ -121,7 +121,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
   }
 }
 
-/// Answers single requests as `Application` does.
+/// Responds to single requests as `Application` does.
 private struct RequestAnswers<Responder: HTTPResponder>: Sendable
 where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
   let responder: Responder
@@ -146,12 +146,12 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     do {
       try await writer.write(response: response.head, body: response.body)
     } catch is HTTPParserError {
-      // After an HTTPParserError, Hummingbird would write a response of status 400, although this response has begun.
+      // After an HTTPParserError, Hummingbird would write a response of status 400, although it has already begun this
+      // response.
       throw ConnectionClosed.byInvalidRequest
     }
     if response.headers[.connection] == "close" {
-      // Closing the output first sends the whole response. An error alone would discard the bytes that are not yet
-      // sent.
+      // Closing the output sends the whole response first. Throwing without this close would discard the unsent bytes.
       try await channel.close(mode: .output)
       throw ConnectionClosed.asAnnounced
     }

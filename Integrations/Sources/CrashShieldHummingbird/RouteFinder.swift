@@ -2,8 +2,8 @@ internal import Hummingbird
 
 /// Finds the route of a request without running its handler.
 ///
-/// The finder has a second router with the routes of the server's router. A middleware of the second router answers
-/// each request when the route is found.
+/// The finder has a second router with the routes of the server's router. In the second router, a middleware answers
+/// the request as soon as the route is found.
 struct RouteFinder<Context: RequestContext>: Sendable {
   private let responder: RouterResponder<Context>
 
@@ -19,7 +19,8 @@ struct RouteFinder<Context: RequestContext>: Sendable {
 
   /// Returns the pattern of the route, such as `/cart/{id}`, or nil if no route matches.
   ///
-  /// The router stores the pattern in a part of the context that all copies share. `context` therefore has the pattern.
+  /// All copies of a context share one storage, in which the router stores the pattern. Therefore `context` now has the
+  /// pattern.
   func route(of request: Request, _ context: Context) async -> String? {
     guard (try? await responder.respond(to: request, context: context)) != nil else { return nil }
     return context.endpointPath

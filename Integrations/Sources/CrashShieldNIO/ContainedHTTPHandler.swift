@@ -3,7 +3,7 @@ internal import CrashShieldServer
 public import NIOCore
 public import NIOHTTP1
 
-/// A handler of HTTP/1 that answers each request in a task, as a contained request.
+/// An HTTP/1 handler that answers each request in a task, as a contained request.
 ///
 /// ```swift
 /// let bootstrap = ServerBootstrap(group: group).childChannelInitializer { channel in
@@ -18,12 +18,12 @@ public import NIOHTTP1
 /// ```
 ///
 /// If a request traps, the handler answers with the status 500 and closes the connection. Requests on other connections
-/// continue. The report of a crash names the operation, the header `X-Request-ID` and the trace of the request. While
+/// continue. The report of a crash names the operation, the header `X-Request-ID` and the trace of the request. If
 /// containment is off, the handler only registers requests, and a trap ends the process.
 ///
-/// Code of a channel handler runs on an event loop. A trap on an event loop cannot be contained, because the
-/// connections of the loop depend on its thread. This handler therefore calls `respond` in a task. `respond` must not
-/// move its work to an event loop.
+/// The code of a channel handler runs on an event loop. A trap on an event loop cannot be contained, because all
+/// connections of the loop need its thread. Therefore this handler calls `respond` in a task. `respond` must not move
+/// its work to an event loop.
 ///
 /// The handler requires the pipelining assistance of `configureHTTPServerPipeline`, which is on by default. With this
 /// assistance, the handler receives the next request only after the response to the previous one.
@@ -48,10 +48,11 @@ public final class ContainedHTTPHandler: ChannelInboundHandler {
   /// Creates a handler for one connection.
   ///
   /// - Parameters:
-  ///   - maximumBodyBytes: The largest body of a request. A request with a larger body is answered with the status 413.
+  ///   - maximumBodyBytes: The largest body of a request. The handler answers a request with a larger body with the
+  ///     status 413.
   ///   - operation: Returns what a request does, such as its method and route. Do not use the path, because reports are
   ///     filtered by the operation, and a path may contain personal data.
-  ///   - respond: Answers a request. If it throws an error, the answer has the status 500.
+  ///   - respond: Answers a request. If it throws an error, the response has the status 500.
   public init(
     maximumBodyBytes: Int = 1 << 20, operation: @escaping @Sendable (HTTPRequestHead) -> String,
     respond: @escaping Respond
@@ -81,7 +82,7 @@ public final class ContainedHTTPHandler: ChannelInboundHandler {
     }
   }
 
-  /// Cancels the task that answers the request, because the client has disconnected.
+  /// Cancels the task that runs the request, because the client has disconnected.
   public func channelInactive(context: ChannelHandlerContext) {
     answer?.cancel()
     context.fireChannelInactive()
@@ -89,7 +90,7 @@ public final class ContainedHTTPHandler: ChannelInboundHandler {
 
   /// Closes the connection at a graceful shutdown.
   ///
-  /// If a request has begun, the handler answers the request first.
+  /// If a request has already begun, the handler answers it first.
   public func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if event is ChannelShouldQuiesceEvent {
       isQuiescing = true
@@ -128,14 +129,14 @@ public final class ContainedHTTPHandler: ChannelInboundHandler {
   }
 }
 
-/// The work of one request.
+/// The task of one request.
 private struct Work: Sendable {
   let head: HTTPRequestHead
   let body: ByteBuffer
   let operation: String
   let respond: ContainedHTTPHandler.Respond
 
-  /// Returns the answer, and whether the handler must close the connection.
+  /// Returns the response, and whether the handler must close the connection.
   func answer() async -> (HTTPAnswer, closes: Bool) {
     let parent = TraceParent(onlyOf: head.headers[TraceParent.headerName])
     do {
@@ -150,6 +151,6 @@ private struct Work: Sendable {
   }
 }
 
-// The handler is not sendable, because it may only be used on the event loop of its connection.
+// The handler is not sendable: only the event loop of its connection is allowed to use it.
 @available(*, unavailable)
 extension ContainedHTTPHandler: Sendable {}

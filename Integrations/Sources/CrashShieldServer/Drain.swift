@@ -36,12 +36,12 @@ public final class Drain: Sendable {
     for callback in callbacks { callback() }
   }
 
-  /// Calls `callback` once when the drain begins, or at once if the drain has begun.
+  /// Calls `callback` once: when the drain begins, or at once if the drain has already begun.
   ///
-  /// The callback usually runs on a thread of the shield, and must not block. If the drain has begun, the callback runs
-  /// on the calling thread. The callback stops the acceptance of new connections, for example by `setOption(.autoRead,
-  /// value: false)` of a server channel. The callback must not call `shutdown` on an inherited socket, because the
-  /// socket also belongs to the supervisor.
+  /// The callback usually runs on a thread of the shield, and must not block. If the drain has already begun, the
+  /// callback runs on the calling thread. The callback must stop the acceptance of new connections, for example by
+  /// `setOption(.autoRead, value: false)` of a server channel. The callback must not call `shutdown` on an inherited
+  /// socket, because the socket also belongs to the supervisor.
   public func onBegin(_ callback: @escaping @Sendable () -> Void) {
     let hasBegun = state.withLock { state in
       guard case .waiting(let callbacks) = state else { return true }

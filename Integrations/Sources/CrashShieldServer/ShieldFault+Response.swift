@@ -1,7 +1,7 @@
 package import CrashShield
 
 extension ShieldFault {
-  /// The text of the response after a trap; nil if this fault is not the result of a trap.
+  /// The text of the response after a trap; nil if a trap did not cause this fault.
   package var responseText: String? {
     switch self {
     case .trapped: "The request trapped."

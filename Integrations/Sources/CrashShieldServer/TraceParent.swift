@@ -12,7 +12,7 @@ public struct TraceParent: Sendable, Equatable {
 
   /// Parses the value of the header; fails if the value is invalid.
   ///
-  /// A version later than 00 may have further fields, which are ignored.
+  /// A version above 00 can have further fields. The parser ignores them.
   public init?(_ header: String) {
     let bytes = header.utf8
     guard bytes.count >= Self.length else { return nil }
@@ -30,14 +30,14 @@ public struct TraceParent: Sendable, Equatable {
     }
     traceID = String(header[Self.range(3..<35, in: header)])
     spanID = String(header[Self.range(36..<52, in: header)])
-    // An ID of zeros is invalid.
+    // W3C Trace Context forbids an ID of zeros only.
     guard traceID.utf8.contains(where: { $0 != UInt8(ascii: "0") }) else { return nil }
     guard spanID.utf8.contains(where: { $0 != UInt8(ascii: "0") }) else { return nil }
   }
 
   /// Parses the only header with this name; fails if the request has none, or more than one.
   ///
-  /// `headers` are the values of all headers with this name.
+  /// `headers` are the values of all header fields with this name.
   public init?(onlyOf headers: some Sequence<String>) {
     var headers = headers.makeIterator()
     guard let header = headers.next(), headers.next() == nil else { return nil }

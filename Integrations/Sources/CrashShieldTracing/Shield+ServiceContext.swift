@@ -7,11 +7,11 @@ extension Shield {
   ///
   /// - Parameters:
   ///   - operation: What the request does, such as its method and route.
-  ///   - id: The ID of this request, such as the ID that the program logs.
+  ///   - id: W3C Trace Context allows only lowercase digits.
   ///   - context: The service context, into which a `TraceContextInstrument` has extracted the client's header.
-  ///   - tags: Further facts, such as the customer.
+  ///   - tags: Further facts about the request, such as the customer.
   ///   - isolation: The caller's actor.
-  ///   - body: The code of the request.
+  ///   - body: The work of the request.
   /// - Returns: The result of `body`.
   /// - Throws: The error of `body`.
   public static func withRequest<Value, Failure: Error>(

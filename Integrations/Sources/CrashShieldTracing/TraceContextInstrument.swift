@@ -35,7 +35,7 @@ private enum TraceParentKey: InstrumentationContextKey {
 }
 
 extension InstrumentationContext {
-  /// The IDs of the client's `traceparent` header, or nil if the client sent no valid header.
+  /// The IDs of the client's `traceparent` header, or nil if the client did not send a valid header.
   public var traceParent: TraceParent? {
     get { self[TraceParentKey.self] }
     set { self[TraceParentKey.self] = newValue }

@@ -1,6 +1,8 @@
 import Glibc
 
-/// A connection to a server on loopback, with blocking functions.
+/// A connection to a server on the loopback address.
+///
+/// All functions block.
 public final class Connection: Sendable {
   private let descriptor: Int32
 
@@ -18,13 +20,13 @@ public final class Connection: Sendable {
 
   /// A response of HTTP/1.
   public struct Reply: Sendable {
-    /// The status, or nil if the server closed the connection before it sent one.
+    /// The status, or nil if the server closed the connection before it sent a status.
     public var status: Int?
     /// The headers, with names in lower case.
     public var headers: [String: String] = [:]
-    /// The body, with the framing of chunks.
+    /// The body, including the chunk headers if it is chunked.
     public var body = ""
-    /// Whether the whole body arrived, according to its headers.
+    /// Whether the server sent the whole body that the headers announce.
     public var isComplete = false
   }
 
@@ -44,13 +46,13 @@ public final class Connection: Sendable {
     try send(text: "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n")
   }
 
-  /// Sends a string without changes, such as a part of a request.
+  /// Sends the string as it is, for example a part of a request.
   ///
   /// - Throws: `Failure`.
   public func send(text: String) throws {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
-      // The buffer is valid during the call.
+      // Invariant: the buffer is valid during the call.
       let count = unsafe rest.withUnsafeBytes {
         unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
       }
@@ -84,7 +86,7 @@ public final class Connection: Sendable {
     return reply
   }
 
-  /// Waits until the server closes the connection, and returns what the server has sent before.
+  /// Waits until the server closes the connection, and returns what the server sent before.
   ///
   /// - Throws: `Failure`.
   @discardableResult
@@ -94,9 +96,9 @@ public final class Connection: Sendable {
     return text
   }
 
-  /// Waits until the server has sent a text.
+  /// Waits until the server has sent this text.
   ///
-  /// - Throws: `Failure` if the server closes the connection before.
+  /// - Throws: `Failure` if the server closes the connection before it has sent the text.
   public func wait(for text: String) throws {
     var received = ""
     while !received.hasSuffix(text) {
@@ -111,7 +113,7 @@ public final class Connection: Sendable {
       // The buffer is valid during the call.
       let count = unsafe recv(descriptor, &byte, 1, 0)
       if count < 0 && errno == EINTR { continue }
-      // The kernel may reset a connection when its process ends.
+      // The kernel can reset the connection when the server's process ends.
       if count == 0 || (count < 0 && errno == ECONNRESET) { return nil }
       guard count == 1 else { throw Failure("receive") }
       return byte
@@ -125,7 +127,7 @@ extension Substring {
   }
 }
 
-/// A socket that listens on a port of loopback.
+/// A socket that listens on a port of the loopback address.
 public struct ListeningSocket: ~Copyable, Sendable {
   let descriptor: Int32
   /// The port on which the socket listens.
@@ -143,7 +145,7 @@ public struct ListeningSocket: ~Copyable, Sendable {
     }
     var address = sockaddr_in()
     var bytes = socklen_t(MemoryLayout<sockaddr_in>.size)
-    // The structure is large enough for an address of IPv4.
+    // Invariant: the structure has room for an IPv4 address.
     let code = unsafe withUnsafeMutablePointer(to: &address) { address in
       unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe getsockname(number, $0, &bytes) }
     }
@@ -153,19 +155,19 @@ public struct ListeningSocket: ~Copyable, Sendable {
 
   deinit { close(descriptor) }
 
-  /// Whether the socket has a connection that no server has accepted.
+  /// Whether a connection waits that no server has accepted.
   ///
   /// - Throws: `Failure`.
   public borrowing func hasConnection() throws -> Bool {
     var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    // The pointer is valid during the call, which does not wait.
+    // Invariant: the pointer is valid during the call. A timeout of 0 makes the call return at once.
     let count = unsafe poll(&entry, 1, 0)
     guard count >= 0 else { throw Failure("poll") }
     return entry.revents & Int16(POLLIN) != 0
   }
 }
 
-/// Calls `body` with an address of loopback, which is valid during the call.
+/// Calls `body` with a loopback address, which is valid only during the call.
 private func withAddress<Result>(
   of port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
 ) -> Result {
@@ -173,7 +175,7 @@ private func withAddress<Result>(
   address.sin_family = sa_family_t(AF_INET)
   address.sin_port = port.bigEndian
   address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
-  // The first bytes of every address have the layout of sockaddr.
+  // Invariant: every socket address begins with the fields of sockaddr.
   return unsafe withUnsafePointer(to: &address) { address in
     unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
       unsafe body($0, socklen_t(MemoryLayout<sockaddr_in>.size))

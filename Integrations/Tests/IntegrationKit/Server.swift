@@ -2,7 +2,7 @@ public import CrashReport
 import Foundation
 import Glibc
 
-/// An example server in a process of its own.
+/// An example server in its own process.
 ///
 /// All functions block, so tests call them on a separate thread (`onThread`).
 public final class Server: Sendable {
@@ -65,7 +65,7 @@ public final class Server: Sendable {
   }
 
   deinit {
-    // The server is the leader of a process group. If the server has ended, the call has no effect.
+    // The server is the leader of its own process group. If the server has already ended, kill has no effect.
     kill(-pid, SIGKILL)
     waitpid(pid, nil, 0)
     close(input)
@@ -73,9 +73,9 @@ public final class Server: Sendable {
     do { try FileManager.default.removeItem(at: errors) } catch {}
   }
 
-  /// Waits until the server has written this line.
+  /// Waits until the server has written this line to standard output.
   ///
-  /// - Throws: `Failure` if the server ends before.
+  /// - Throws: `Failure` if the server ends before it has written the line.
   public func wait(for line: String) throws {
     while try Self.line(of: output) != line {}
   }
@@ -85,7 +85,8 @@ public final class Server: Sendable {
   /// - Throws: `Failure`.
   public func write(_ line: String) throws {
     let bytes = Array("\(line)\n".utf8)
-    // The buffer is valid during the call, and smaller than the buffer of a socket.
+    // Invariant: the buffer is valid during the call. A line is smaller than the buffer of the socket, so send writes
+    // all of it.
     let count = unsafe Glibc.send(input, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     guard count == bytes.count else { throw Failure("write a line") }
   }
@@ -94,7 +95,7 @@ public final class Server: Sendable {
   public struct End: Sendable {
     /// The signal that ended the server, or nil if it exited.
     public let signal: Int32?
-    /// The reports of its crashes.
+    /// The reports of the server's crashes.
     public let reports: [CrashReport]
     /// The standard error.
     public let errors: String
@@ -105,7 +106,7 @@ public final class Server: Sendable {
   /// - Throws: The errors of the decoder and of the file system.
   public func waitUntilEnd() throws -> End {
     var status: Int32 = 0
-    // The pointer is valid during the call. With WNOWAIT, the process remains a zombie, which the deinit reaps.
+    // Invariant: the pointer is valid during the call. With WNOWAIT, the process remains a zombie. The deinit reaps it.
     var information = unsafe siginfo_t()
     while unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0 && errno == EINTR {}
     status = unsafe information._sifields._sigchld.si_status
@@ -116,7 +117,7 @@ public final class Server: Sendable {
     return End(signal: isExit ? nil : status, reports: reports, errors: text)
   }
 
-  /// Sends a signal to the server and its crashctl.
+  /// Sends a signal to the server and to its `crashctl run`.
   public func send(_ signal: Int32) { kill(-pid, signal) }
 
   private static func line(of descriptor: Int32) throws -> String {
@@ -134,10 +135,10 @@ public final class Server: Sendable {
 
   /// Creates two connected sockets.
   ///
-  /// They are close-on-exec from the beginning, so that the servers of other tests do not inherit them.
+  /// socketpair() creates them with close-on-exec, so that the servers of other tests do not inherit them.
   private static func pair() throws -> (own: Int32, child: Int32) {
     var ends: [Int32] = [0, 0]
-    // The array has two elements, as the function requires.
+    // Invariant: the array has the two elements that socketpair() writes.
     let code = unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends)
     guard code == 0 else { throw Failure("create a pair of sockets") }
     return (ends[0], ends[1])
@@ -150,7 +151,7 @@ public final class Server: Sendable {
     let environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     var actions = unsafe posix_spawn_file_actions_t()
     var attributes = posix_spawnattr_t()
-    // Both structures are initialized before their first use and destroyed at the end.
+    // Invariant: both structures are initialized before their first use and destroyed at the end.
     unsafe posix_spawn_file_actions_init(&actions)
     unsafe posix_spawnattr_init(&attributes)
     defer {
@@ -162,12 +163,12 @@ public final class Server: Sendable {
     unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors, O_WRONLY | O_CREAT, 0o600)
     unsafe posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
     if let socket { unsafe posix_spawn_file_actions_adddup2(&actions, socket, 3) }
-    // strdup returns C strings, which are freed after the call.
+    // Invariant: strdup returns C strings, which stay valid until the defer block frees them.
     var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
     var variables = unsafe environment.map { unsafe strdup("\($0)=\($1)") } + [nil]
     defer { unsafe (arguments + variables).forEach { unsafe free($0) } }
     var pid: pid_t = 0
-    // All pointers are valid during the call.
+    // Invariant: all pointers are valid during the call.
     let code = unsafe posix_spawn(&pid, words[0], &actions, &attributes, &arguments, &variables)
     guard code == 0 else { throw Failure("start '\(words[0])'", code: code) }
     return pid

@@ -28,7 +28,7 @@ struct DrainTests {
     let server = Waiter { if !beginsEarlier { drain.begin() } }
     let group = ServiceGroup(
       configuration: .init(services: [.init(service: server), DrainService(drain).configuration], logger: logger))
-    // Without a graceful shutdown, the group would never return.
+    // run() returns only after a graceful shutdown.
     try await group.run()
     let isShutDown = server.isShutDown.load(ordering: .relaxed)
     #expect(isShutDown)
@@ -50,7 +50,7 @@ private final class Calls: Sendable {
   func add(_ number: Int) { numbers.withLock { $0.append(number) } }
 }
 
-/// Waits for the graceful shutdown.
+/// Runs until the graceful shutdown.
 private final class Waiter: Service {
   let isShutDown = Atomic(false)
   private let start: @Sendable () -> Void

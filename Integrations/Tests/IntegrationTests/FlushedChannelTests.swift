@@ -23,15 +23,15 @@ struct FlushedChannelTests {
   }
 }
 
-/// The time at which the handler that closes the connection is added.
+/// The time at which a test adds the handler that closes the connection.
 enum Closing: Sendable {
   /// `setup` adds the handler, as for HTTP/2 without TLS.
   case isSetUpAtOnce
-  /// The handler is added after `setup`, when the protocol is known, as for HTTP/2 over TLS.
+  /// The test adds the handler after `setup`, as for HTTP/2 over TLS, where TLS negotiates the protocol first.
   case isSetUpLater
 }
 
-/// A connection that is closed when a response is written.
+/// A connection that closes when a response is written.
 private struct ClosingChannel: ServerChildChannel {
   struct Value: ServerChildChannelValue {
     let channel: any Channel
@@ -52,7 +52,7 @@ private struct ClosingChannel: ServerChildChannel {
       }
     case .isSetUpLater:
       return channel.eventLoop.makeCompletedFuture {
-        // The recorder has the position of the handler of TLS.
+        // The recorder is at the position that the TLS handler has in a server.
         try channel.pipeline.syncOperations.addHandler(Recorder(events))
       }.flatMap {
         channel.eventLoop.submit {

@@ -69,7 +69,7 @@ struct GRPCTests {
 }
 
 extension GRPCClient {
-  /// Calls a method of the shop, ends the request when `end` ends, and returns the messages of the response.
+  /// Calls a method of the shop, finishes the request when `end` finishes, and returns the messages of the response.
   fileprivate func call(
     _ method: String, _ number: Int, until end: AsyncStream<Void> = AsyncStream { $0.finish() }
   ) async throws -> String {

@@ -43,9 +43,9 @@ struct HTTPTests {
       try server.wait(for: "waiting 17")
       let failure = try trap.get("/articles/9", Self.headers)
       #expect(failure.status == 500 && failure.headers["connection"] == "close" && failure.isComplete)
-      // The thread that answers the request may be faster than the thread that begins the drain.
+      // The client can receive this response before another thread has begun the drain.
       try server.wait(for: "draining")
-      // The drain lasts until the order is released.
+      // The drain lasts until this line lets the order finish.
       try server.write("17")
       let reply = try order.reply()
       #expect(reply.status == 200 && reply.body == "order\n" && reply.headers["connection"] == "close")
@@ -95,8 +95,8 @@ struct HTTPTests {
       try server.write("17")
       #expect(try order.reply().body == "order\n")
       let end = try server.waitUntilEnd()
-      // There are two cases: the server accepted the connection before it stopped accepting, or the connection waits
-      // for the next process.
+      // The server either accepted this connection before it stopped accepting, or the connection waits for the next
+      // process.
       if try !socket.hasConnection() { #expect(try late.reply().status == 200) }
       let next = try Connection(to: socket.port)
       try next.send("/")
@@ -121,9 +121,9 @@ struct HTTPTests {
       try server.write("17")
       let reply = try orders.0.reply()
       #expect(reply.body == "order\n" && reply.headers["connection"] == "close")
-      // The client does not close the connection itself.
+      // The client keeps the connection open, so only the server can close it.
       try orders.0.waitUntilClosed()
-      // The second order shows that the end of the process did not close the connection.
+      // The second order still works, so the process did not close the first connection by ending.
       try server.write("18")
       #expect(try orders.1.reply().body == "order\n")
     }

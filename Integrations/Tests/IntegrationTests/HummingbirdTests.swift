@@ -25,7 +25,7 @@ struct HummingbirdTests {
       try upload.send(text: "POST /uploads HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nhalf")
       let failure = try upload.reply()
       #expect(failure.status == 500 && failure.headers["connection"] == "close" && failure.isComplete)
-      // The client never sends the rest of the upload. The server closes the connection without waiting for the rest.
+      // The client never sends the rest of the upload. The server closes the connection without waiting for this rest.
       try upload.waitUntilClosed()
       #expect(try Connection(to: server.port).get("/").status == 200)
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The samples of docs/frameworks.md are parts of programs, which the compiler checks.
+/// Tests that each sample of docs/frameworks.md is a part of a program that the compiler checks.
 struct SampleTests {
   private static let root = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../..").standardizedFileURL
 
@@ -14,14 +14,14 @@ struct SampleTests {
       let file = try #require(sample.components(separatedBy: " -->").first)
       let code = try #require(sample.components(separatedBy: "```").dropFirst().first)
       let example = try String(contentsOf: Self.root.appendingPathComponent(file), encoding: .utf8)
-      // The first line of the code is the name of the language.
+      // The first line of the code block is the name of the language.
       let (part, whole) = (Self.lines(of: code).dropFirst(), Self.lines(of: example))
       let isPart = whole.indices.contains { whole[$0...].starts(with: part) }
       #expect(!part.isEmpty && isPart, "the sample in \(file) that begins with '\(part.first ?? "")'")
     }
   }
 
-  /// The lines of a string, without their indentation, without comments, and without empty lines.
+  /// The lines of a string, without indentation, comments and empty lines.
   private static func lines(of text: String) -> [String] {
     text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
       .filter { !$0.isEmpty && !$0.hasPrefix("//") }

@@ -1,4 +1,4 @@
-/// The trace that the requests of the tests belong to.
+/// The trace of the tests' requests.
 enum Trace {
   static let id = "4bf92f3577b34da6a3ce929d0e0e4736"
   static let span = "00f067aa0ba902b7"

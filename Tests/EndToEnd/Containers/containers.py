@@ -162,7 +162,7 @@ def sidecars(node: Node):
     pods = []
     with contextlib.ExitStack() as stack:
         for number, uid in enumerate(UIDS, 1):
-            # kubelet makes an emptyDir volume in the same way: root owns the directory, and all users may write into
+            # kubelet creates an emptyDir volume in the same way: root owns the directory, and all users can write into
             # it.
             runtime, state = (node.directory(f"sidecar-{number}/{kind}", 0o777) for kind in ("run", "state"))
             crashd = stack.enter_context(Crashd(node, f"crashd-{number}", uid, runtime, state))
@@ -177,7 +177,7 @@ def sidecars(node: Node):
 
 
 def daemonset(node: Node):
-    # The init container `directories` of the manifest gives the directories on the node the same owner and permissions.
+    # In the cluster, the init container `directories` gives the node's directories this owner and these permissions.
     runtime, state = node.directory("run", 0o755, 10001), node.directory("state", 0o700, 10001)
     with Crashd(node, "crashd-node", UIDS[0], runtime, state, "--pid", "host") as crashd:
         expected = {}
@@ -211,7 +211,8 @@ def alone(node: Node):
           "Index out of range" in done.stderr and FUNCTION in done.stderr, done.stderr)
     done = run("sh", "-c", "exit 7")
     check("alone: crashctl run keeps the exit status", done.returncode == 7, f"{done.returncode} {done.stderr}")
-    # The first process of the container becomes the parent of `true`. The loop ends when it has reaped `true`.
+    # The shell that starts `true` exits, so PID 1 of the container becomes the parent of `true`. The loop ends when PID
+    # 1 has reaped `true`.
     done = run("sh", "-c", "orphan=$(sh -c '(true & echo $!)'); while [ -d /proc/$orphan ]; do :; done; echo reaped")
     check("alone: crashctl run reaps orphans", done.stdout == "reaped\n", f"{done.stdout}{done.stderr}")
     with node.engine.container("alone", "alone", "sh", "-c",
@@ -312,7 +313,7 @@ def main() -> int:
             except (RuntimeError, subprocess.SubprocessError, OSError, ValueError, LookupError):
                 check(f"{scenario.__name__} runs to its end", False, traceback.format_exc())
     finally:
-        # After a failed check, containers may still exist.
+        # After a failed check, remove the containers that still exist.
         engine.call("podman", "rm", "--all", "--force", "--time", "5", may_fail=True)
         node.remove_groups()
     print(f"{COUNTS[True]} passed, {COUNTS[False]} failed")

@@ -14,7 +14,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PACKAGING = ROOT / "packaging/container"
 TOOLCHAIN = pathlib.Path(os.environ.get("TOOLCHAIN", "/opt/swift"))
-# The time limits in seconds: for a build, and for any other command. Only a failing run reaches a limit.
+# The time limits in seconds: for a build, and for any other command. Only a failing run waits until a limit.
 BUILD_PATIENCE_S = 900
 PATIENCE_S = 120
 

@@ -19,8 +19,8 @@ import subprocess
 import sys
 import tempfile
 
-# The memory limit per parked thread, in KiB. The limit covers the thread's stack, the objects of its request, and its
-# part of a malloc arena.
+# The memory limit per parked thread, in KiB. It covers the thread's stack, the objects of its request, and its part of
+# a malloc arena.
 LIMIT_KIB = 300
 ILLEGAL = f"signal {int(signal.SIGILL)}"
 
@@ -28,8 +28,8 @@ ILLEGAL = f"signal {int(signal.SIGILL)}"
 def run(host, way, mode, *options):
     """Runs containment-host once, and returns what it printed."""
     with tempfile.TemporaryDirectory() as folder:
-        # The number of malloc arenas is limited, because glibc creates an arena for each of the first threads, and a
-        # parked thread keeps its arena.
+        # Limit the number of malloc arenas: glibc creates an arena for each of the first threads, and a parked thread
+        # keeps its arena.
         places = {"CRASHSHIELD_SOCKET": f"{folder}/attach", "CRASHSHIELD_SPOOL": f"{folder}/spool",
                   "SWIFT_BACKTRACE": "enable=no", "MALLOC_ARENA_MAX": "2"}
         output = subprocess.run(["sh", "-c", 'ulimit -c 0; exec "$@"', "sh", host, way, mode, *map(str, options)],

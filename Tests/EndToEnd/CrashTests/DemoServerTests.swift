@@ -65,7 +65,7 @@ struct DemoServerTests {
   }
 }
 
-/// A running DemoServer process that listens.
+/// A running DemoServer that listens on its port.
 struct DemoServerProcess {
   let process: ChildProcess
   let port: UInt16
@@ -89,7 +89,7 @@ struct DemoServerProcess {
     }
   }
 
-  /// Sends a GET request and returns the whole response, which is empty if the request crashed the server.
+  /// Sends a GET request and returns the whole response, or an empty one if the request crashed the server.
   func get(_ path: String) async throws -> String {
     let port = port
     return try await blocking {
@@ -99,7 +99,7 @@ struct DemoServerProcess {
       address.sin_family = sa_family_t(AF_INET)
       address.sin_port = port.bigEndian
       address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-      // sockaddr_in begins with the fields of sockaddr, and the rebound pointer is used only during the call.
+      // Invariant: sockaddr_in begins with the fields of sockaddr, and the call does not keep the pointer.
       let connected = unsafe withUnsafePointer(to: address) { pointer in
         unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
           unsafe connect(connection.number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
@@ -113,7 +113,7 @@ struct DemoServerProcess {
       do {
         answer = try connection.readToEnd()
       } catch let error as SystemError where error.errno == ECONNRESET {
-        // The server crashed before it read the request, so the kernel reset the connection.
+        // The server crashed before it had read the request, so the kernel reset the connection.
       }
       return String(decoding: answer, as: UTF8.self)
     }

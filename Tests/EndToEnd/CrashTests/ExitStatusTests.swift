@@ -1,11 +1,11 @@
 import CrashMaker
 import Testing
 
-/// Tests that a crashing process ends in the same way with the shield as without it.
+/// Tests that a crashing process ends in the same way with and without the shield.
 @Suite(.sharedDaemon, .serialized)
 struct ExitStatusTests {
-  /// Excludes the scenarios that enable Swift's backtracer, because the backtracer's output contains its run time,
-  /// which differs from run to run.
+  /// Excludes the scenarios that enable Swift's backtracer, because the backtracer prints its own run time, which
+  /// differs from run to run.
   private static let runnable = Scenario.runnable.filter(\.environment.isEmpty)
 
   @Test("the exit status and the core dump are the same as without the shield", arguments: runnable.map(\.name))

@@ -5,11 +5,10 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests that a guard mode reaches the guard from crashctl through crashd, and that the guard's incidents reach
-/// clients.
+/// Tests that crashctl sets a guard's mode through crashd, and that clients receive the guard's incidents.
 @Suite("Guard modes, end to end")
 struct GuardModeTests {
-  /// A guard-host process that is attached.
+  /// A guard-host process that is attached to crashd.
   private struct Host {
     var process: ChildProcess
     var ends: FileDescriptor
@@ -34,7 +33,7 @@ struct GuardModeTests {
       return try await self.line()
     }
 
-    /// Makes the guarded operation fail, and returns the guard mode that applied to the failure.
+    /// Makes a guarded operation fail, and returns the guard mode that applied to the failure.
     func fault() async throws -> String? {
       #expect(unsafe write(ends.number, "\n", 1) == 1)
       return try await line()
@@ -46,9 +45,9 @@ struct GuardModeTests {
       ["guards", "set"] + words + ["--process", "guard-host", "--socket", daemon.place.varlinkSocket])
   }
 
-  /// Repeats the call until crashd reports success.
+  /// Repeats the command until the process has applied the mode.
   ///
-  /// On a slow machine the process may answer only after crashd's timeout. Repeating the call is safe, because setting
+  /// On a slow machine the process may answer only after crashd's timeout. The command can be repeated, because setting
   /// the same mode again has no further effect.
   private static func setUntilDone(_ words: [String], _ daemon: PrivateDaemon) async throws {
     for _ in 0..<Patience.slices {
@@ -66,7 +65,7 @@ struct GuardModeTests {
     #expect(try await first.asks("last-crash") == "none")
     first.process.signal(SIGSEGV)
     #expect(try await first.process.wait().signal == SIGSEGV)
-    // The second process may attach before crashd has finished the report of the first process.
+    // The second process can attach before crashd has finished the report of the first process.
     let second = try await Host.start(in: daemon, mode: "observe")
     let told = try await second.asks("last-crash")
     let client = daemon.client
@@ -105,7 +104,7 @@ struct GuardModeTests {
     #expect(broken.failing == ["gate"] && broken.failures == 1 && broken.checks == good.checks + 1)
     #expect(broken.asked == good.asked && broken.time > good.time)
     #expect(try await doctor().contains("1 of \(broken.checks) checks failed at"))
-    // A self-test's faults are not recorded as incidents.
+    // A self-test does not record its faults as incidents.
     #expect(try await blocking { try client.incidents(source: "guard") }.isEmpty)
     #expect(shutdown(host.ends.number, Int32(SHUT_WR)) == 0)
     #expect(try await host.process.wait().code == 0)
@@ -116,7 +115,7 @@ struct GuardModeTests {
   func set() async throws {
     let daemon = try await PrivateDaemon.start()
     let socket = daemon.place.varlinkSocket
-    // The program's own mode is observe. Without the override, the fault would therefore end the process.
+    // The program's own mode is `observe`. Without the override, the fault would end the process.
     let host = try await Host.start(in: daemon, mode: "observe")
     try await Self.setUntilDone(["index", "absorb"], daemon)
     #expect(try await host.fault() == "absorb")
@@ -125,7 +124,7 @@ struct GuardModeTests {
     #expect(list.contains("index") && list.contains("absorb") && list.contains("1/1"), "\(list)")
     #expect(!list.contains("unwrap"), "\(list)")
     let first = daemon.client
-    // The incident arrives on the stream without another query.
+    // The incident arrives in the subscription, without a query.
     let absorbed = try await blocking { () throws in
       let stream = try first.followIncidents(IncidentFilter(source: "guard", since: "2020-01-01T00:00:00Z"))
       while let page = try stream.next(timeout: Patience.slice * Patience.slices) {
@@ -135,7 +134,7 @@ struct GuardModeTests {
     }
     #expect(absorbed.map(\.mode) == ["absorb"] && absorbed.map(\.kind) == ["index"])
 
-    // A restarted crashd sends the override to a new process before the first fault of this process.
+    // After a restart, crashd sends the override to a new process before the first fault of this process.
     try await daemon.stop()
     let next = try await PrivateDaemon.start(in: daemon.place)
     let second = try await Host.start(in: next, mode: "off")
@@ -147,7 +146,7 @@ struct GuardModeTests {
     try await Self.setUntilDone(["all", "program"], next)
     #expect(try await second.fault() == "off")
     #expect(try await second.process.wait().signal == trapSignal)
-    // The second process's crash report lists the fault that the guard absorbed before the crash.
+    // The crash report of the second process lists the fault that the guard absorbed before.
     let before = try #require(try await next.reports(of: second.process.pid).first?.incidents)
     #expect(before.map(\.kind) == ["index"] && before.map(\.mode) == ["absorb"] && before.map(\.count) == [1])
     #expect(before.first?.sentence.contains("guard_host/main.swift:") == true)

@@ -6,12 +6,12 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests of use-after-frees in guard slots, from the page fault to crashd's report.
+/// Tests of use-after-frees on guard pages, from the page fault to crashd's report.
 @Suite("Guard slots, end to end", .sharedDaemon)
 struct GuardSlotTests {
-  /// The argument of dangling-maker for a read of a freed object's field.
+  /// The argument of dangling-maker for a direct read of a field of a freed object.
   ///
-  /// Only a page fault can detect this read.
+  /// Only guard pages detect this read, because it calls no function.
   private static let kind = "field-read"
   private static let victim = "dangling_maker.Session"
 
@@ -21,7 +21,7 @@ struct GuardSlotTests {
       program: Binaries.besideTests("dangling-maker"))
   }
 
-  /// Returns the source line of the read of the freed field.
+  /// Returns the source location of this read.
   private static func mark() throws -> SourceMark { try SourceMark.find(kind, in: ["dangling-maker"]) }
 
   @Test(
@@ -36,7 +36,7 @@ struct GuardSlotTests {
     let diagnosis = report.diagnosis
     #expect(diagnosis.cause == "dangling" && diagnosis.rule == "guard-slot-freed" && diagnosis.confidence == 1)
     #expect(diagnosis.className == Self.victim)
-    // The sentence begins with the class name, whose first letter is not capitalized.
+    // The sentence begins with the class name, which begins with a lowercase letter.
     #expect(diagnosis.sentence.hasPrefix("dangling_maker.Session was read "), "\(diagnosis.sentence)")
     #expect(diagnosis.sentence.contains(" after it was freed by thread "), "\(diagnosis.sentence)")
 
@@ -46,7 +46,7 @@ struct GuardSlotTests {
     #expect(use.file?.hasSuffix(mark.file) == true && use.line == mark.line, "\(thread.listing)")
     let object = try #require(report.guardedObject)
     #expect(object.className == Self.victim && object.bytes == 24 && object.age_ns != nil)
-    // In this program the crashing thread also allocated and released the object.
+    // In this program, the crashing thread also allocated and released the object.
     #expect(object.releaseThread == thread.tid && object.allocationThread == thread.tid)
     #expect(object.release.contains { $0.function.hasPrefix("drop()") }, "\(object.release.map(\.function))")
     #expect(object.allocation.contains { $0.isOwn && $0.file?.hasSuffix("Kind.swift") == true })
@@ -80,7 +80,7 @@ struct GuardSlotTests {
 
     #expect(policies.count == 1 && policies.flatMap(\.days).map(\.hits).reduce(0, +) >= 1)
     let found = try #require(classes.first { $0.figures.className == Self.victim })
-    // The estimates use only the delays of hits in the quarantine, and this hit was in a guard slot.
+    // The estimates use only the delays of accesses that the quarantine detected, but guard pages detected this access.
     #expect(found.figures.hits >= 1 && found.figures.estimatedAccesses == 0 && found.figures.detection == nil)
   }
 }

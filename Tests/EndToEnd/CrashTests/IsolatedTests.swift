@@ -5,10 +5,10 @@ import CrashReport
 import TestKit
 import Testing
 
-/// Tests of traps that end isolated work but not the process, from the process through crashd to crashctl.
+/// Tests, from the process through crashd to crashctl, traps that end isolated work but not the process.
 ///
-/// The suite has its own daemon, because crashd's lists of incidents are bounded, and the many incidents of this suite
-/// would evict those of other tests.
+/// The suite has its own daemon: crashd limits its lists of incidents, so the many incidents of this suite would evict
+/// those of other tests.
 @Suite("Isolated work, end to end")
 struct IsolatedTests {
   private static let scenario = "array-index"

@@ -5,7 +5,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests that crashd stores no byte of a program's memory when memory capture is off.
+/// Tests that crashd stores none of a program's memory if memory capture is off for the program.
 @Suite("Programs without memory capture")
 struct NoMemoryTests {
   /// A shim-host process that has read a secret into its memory.
@@ -57,15 +57,15 @@ struct NoMemoryTests {
 
   /// Counts the files below a directory that contain a part of the secret.
   ///
-  /// The count includes files that contain only the beginning or the end of the secret, because the secret may be split
-  /// between two database pages.
+  /// Also counts files with only the beginning or the end of the secret, because two database pages can share the
+  /// secret.
   private func files(with secret: String, in directory: String) throws -> Int {
     let (head, tail) = (Array(secret.utf8.prefix(20)), Array(secret.utf8.suffix(20)))
     var count = 0
     for name in try entries(of: directory) {
       let path = "\(directory)/\(name)"
       var status = stat()
-      // lstat writes one struct stat. A file that no longer exists was a temporary file, and is not counted.
+      // lstat writes one struct stat. Invariant: lstat writes one struct stat.
       guard unsafe lstat(path, &status) == 0 else { continue }
       if status.st_mode & S_IFMT == S_IFDIR {
         count += try files(with: secret, in: path)
@@ -95,7 +95,7 @@ struct NoMemoryTests {
       ["dump", "--format", "minidump", "-o", path, "--socket", daemon.place.varlinkSocket, report.id])
     let dump = try FileDescriptor(opening: path, O_RDONLY).readToEnd()
     let text = try await DanglingTests.crashctl(["show", "--socket", daemon.place.varlinkSocket, report.id])
-    // A repeated analysis of the crash must omit the same memory as the first analysis.
+    // A second analysis of the crash must omit the same memory as the first one.
     let again = try await blocking { try client.reanalyse(id: report.id) }
     #expect(again.report.report.memoryOmitted == report.memoryOmitted)
     #expect(again.report.report.threads.map(\.frames) == report.threads.map(\.frames))
@@ -105,7 +105,7 @@ struct NoMemoryTests {
     )
   }
 
-  /// Waits until crashd shows this state of memory capture for the only attached process.
+  /// Waits until crashd shows this state of memory capture for the attached process.
   private func awaitMemory(_ word: String, in daemon: PrivateDaemon) async throws {
     let client = daemon.client
     try await blocking {
@@ -198,8 +198,8 @@ struct NoMemoryTests {
     let spool = place.runtime + "/spool"
     #expect(try entries(of: spool).filter { $0.hasSuffix(".ring") }.count == 1)
     #expect(try files(with: host.secret, in: spool) == 0)
-    // The next crashd has no no-memory rule in its settings. The report nevertheless has no memory, because the record
-    // names the operator's setting as the reason.
+    // The settings of the next crashd have no no-memory rule. Nevertheless the report has no memory, because the record
+    // says that the operator switched memory capture off.
     try await withDaemon("", in: place) { daemon, _ in
       let found = try await findings(of: host, in: daemon)
       #expect(found.files == 0 && found.stacks == 0 && !found.dump)

@@ -3,7 +3,7 @@ import CrashReport
 import TestKit
 import Testing
 
-/// Tests of signal handlers that a program installs after the shield has installed its handler.
+/// Tests signal handlers that a program installs after the shield has installed its own.
 @Suite(.sharedDaemon, .serialized)
 struct ReplacedHandlerTests {
   @Test("the report names a handler that was installed after the shield's handler and calls it")

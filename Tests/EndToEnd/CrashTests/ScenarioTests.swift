@@ -2,7 +2,7 @@ import CrashMaker
 import CrashReport
 import Testing
 
-/// Tests each crash scenario through the whole path: handler, ring, crashd, symbolication, store and client.
+/// Tests each scenario end to end: handler, ring, crashd, symbolication, store and client.
 @Suite(.sharedDaemon, .serialized)
 struct ScenarioTests {
   @Test("a scenario has one report with signal, reason, function and line", arguments: Scenario.runnable.map(\.name))

@@ -66,7 +66,7 @@ struct SilentDeathTests {
     let victim = try await Victim.start(name, in: daemon)
     let (pid, client, input) = (victim.process.pid, daemon.client, victim.input)
     let isAttached = { @Sendable in try client.processes().contains { $0.pid == Int(pid) } }
-    // When crashd answers this request, it has processed the attach of the executed program.
+    // Before crashd answers this request, it processes the attach of the executed program.
     #expect(try await daemon.reports(of: pid).isEmpty)
     #expect(try await blocking(isAttached))
     victim.goOn()
@@ -155,12 +155,12 @@ private struct MemoryGroup {
     return true
   }
 
-  /// Returns nil if this machine does not allow the test to create a control group.
+  /// Returns nil if the test is not allowed to create a control group on this machine.
   static func make(_ suffix: String) throws -> MemoryGroup? {
     let name = "crash-tests-\(getpid())-\(suffix)"
     for (root, limit) in [("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")] {
       let path = "\(root)/\(name)"
-      // If the file system is not a control group file system, mkdir makes an ordinary directory, or fails.
+      // If the path is not in a control group file system, mkdir creates an ordinary directory, or fails.
       guard unsafe mkdir(path, 0o755) == 0 else { continue }
       let group = MemoryGroup(path: path)
       if group.write("201326592", to: limit) {

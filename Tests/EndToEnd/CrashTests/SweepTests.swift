@@ -14,7 +14,7 @@ struct SweepTests {
     #expect(report.losses.isEmpty)
     let main = try #require(report.threads.first { $0.tid == Int(pid) })
     #expect(!main.crashed && main.signal == nil && main.silence == nil)
-    // The main thread joins the thread that crashed, inside of crashInThread.
+    // The main thread waits in crashInThread for the crashed thread.
     #expect(main.frames.contains { $0.function.contains("crashInThread") && $0.isOwn }, "\(main.listing)")
     #expect(main.stackFrames.last?.function == "_start", "\(main.listing)")
   }
@@ -42,9 +42,9 @@ struct SweepTests {
     #expect(report.threads.map(\.crashed) == [true])
   }
 
-  /// Crashes a program, and returns the report and the pid.
+  /// Crashes a program, and returns the report and the program's pid.
   ///
-  /// Repeats the crash up to two times if a thread did not answer the sweep.
+  /// Repeats the crash up to two times if a thread did not answer the thread sweep.
   private func crash(_ scenario: String, _ options: [String] = []) async throws -> (report: CrashReport, pid: pid_t) {
     var found = try await crashOnce(scenario, options)
     for _ in 0..<2 where found.report.threads.contains(where: { $0.silence != nil }) {

@@ -1,7 +1,7 @@
-// This library is preloaded into crashd (LD_PRELOAD). The library shifts the real-time clock that crashd reads, but no
-// other clock.
+// A library that is preloaded into crashd (LD_PRELOAD). It shifts the real-time clock that crashd reads, but no other
+// clock.
 //
-// CLOCK_SHIFT names a file with the shift in seconds, an int64_t that may change at any time.
+// CLOCK_SHIFT names a file with the shift in seconds, an int64_t that can change at any time.
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>

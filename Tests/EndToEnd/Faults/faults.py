@@ -38,10 +38,10 @@ import tempfile
 import threading
 import time
 
-# The time limit in seconds for each wait. Only a failing run reaches the limit.
+# The time limit for each wait, in seconds. Only a failing run reaches the limit.
 PATIENCE_S = 120
-# The maximum number of crashes whose reports are not delivered yet. While there are more, no new process starts. This
-# bounds the time of the last deliveries, at the end of the test.
+# The maximum number of crashes whose reports have not been delivered. While more are undelivered, no new process
+# starts. This limits the time of the last deliveries, at the end of the test.
 UNDER_WAY = 40
 # The maximum time in seconds by which undelivered reports delay the start of a process. The delay needs a limit,
 # because the report of a lost crash is never delivered.
@@ -56,8 +56,8 @@ DESCRIPTORS = 64
 def spawn(words: list[str], environment: dict[str, str], descriptors: dict[int, int] | None = None,
           log: str = "/dev/null") -> int:
     """Starts a program. `descriptors` maps its descriptor numbers to ours."""
-    # Copies the descriptors to numbers that are not targets, because dup2 closes a descriptor that already has the
-    # target number.
+    # Duplicate the descriptors to numbers that are not targets, because dup2 would close a descriptor whose number is
+    # another target.
     free = max(descriptors or {}, default=2) + 1
     high = {target: fcntl.fcntl(source, fcntl.F_DUPFD_CLOEXEC, free) for target, source in (descriptors or {}).items()}
     actions = [(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDWR, 0), (os.POSIX_SPAWN_DUP2, 0, 1),
@@ -103,8 +103,7 @@ class ServiceManager:
         self.notify.bind(str(folder / "notify"))
         # The stored descriptors by name, in the order of their arrival.
         self.kept: dict[str, list[int]] = collections.OrderedDict()
-        # The device and inode of each descriptor's file, or None for a pidfd, because pidfds are never treated as
-        # duplicates.
+        # The device and inode of each descriptor's file; None for a pidfd, because a pidfd never counts as a duplicate.
         self.identities: dict[int, tuple[int, int] | None] = {}
         self.kept_at_once = 0
         self.changed = threading.Condition()
@@ -141,7 +140,7 @@ class ServiceManager:
                 self.changed.notify_all()
 
     def keep(self, name: str, number: int):
-        # Like systemd, stores each file only once, even under different names. Each pidfd is treated as a different
+        # Stores each file only once, even under different names, as systemd does. Each pidfd counts as a different
         # file.
         identity = None
         if "pidfd" not in os.readlink(f"/proc/self/fd/{number}"):
@@ -181,7 +180,7 @@ class ServiceManager:
                 environment["CRASHD_DESCRIPTOR_STORE"] = "1"
                 environment["LISTEN_FDS"] = str(len(passed))
                 environment["LISTEN_FDNAMES"] = ":".join(name for name, _ in passed)
-            # LISTEN_PID must be the child's pid. Only the child knows its pid before it executes crashd.
+            # LISTEN_PID must be the child's pid. Only the child knows it before it executes crashd.
             self.pid = spawn(["/bin/sh", "-c", 'export LISTEN_PID=$$; exec "$@"', "sh", *command], environment,
                              {3 + index: number for index, (_, number) in enumerate(passed)},
                              str(self.folder / "crashd.log"))
@@ -216,9 +215,9 @@ class Audience:
 
     def __init__(self, name: str, news: threading.Condition):
         self.name, self.news = name, news
-        # The messages that the receiver must not have received.
+        # Errors in what the receiver received.
         self.errors: list[str] = []
-        # The report ids for each process name, and all events.
+        # The report ids by process name, and all events.
         self.ids: dict[str, set[str]] = collections.defaultdict(set)
         self.events: set[tuple[str, str]] = set()
         self.again = self.lost = 0
@@ -279,7 +278,7 @@ class Subscriber(Audience):
             try:
                 self.follow()
             except OSError:
-                # This thread polls, because with --plain no event announces the next crashd.
+                # Poll, because with --plain no event announces the next crashd.
                 time.sleep(0.02)
             except (ValueError, KeyError, RuntimeError) as error:
                 self.errors.append(f"{type(error).__name__}: {error}")
@@ -292,7 +291,7 @@ class Subscriber(Audience):
             while True:
                 event = stream.receive()
                 if "report" not in event:
-                    # This first reply means that crashd has accepted the subscription.
+                    # This is the first reply: crashd has accepted the subscription.
                     self.is_known.set()
                     continue
                 self.heard(event["cursor"], event["report"], event.get("lost") or 0)
@@ -371,7 +370,7 @@ class Load:
                 self.news.wait_for(lambda: self.is_ending or self.under_way() < UNDER_WAY, HOLD_S)
             count += 1
             scenario = chance.choice(self.scenarios)
-            # A process that will be killed by SIGKILL waits until it is attached, because crashd cannot detect the
+            # A process waits until it is attached if the test will kill it by SIGKILL, because crashd cannot detect the
             # SIGKILL of an unattached process.
             waits = scenario == DEATH or self.is_always_attached or chance.random() < 0.5
             options = ["--wait-attached"] if waits else []
@@ -465,7 +464,7 @@ def kill_often(manager: ServiceManager, load: Load, chance: random.Random, kills
     while len(moments) < kills and (seconds is None or time.monotonic() - begin < seconds):
         manager.start()
         load.life += 1
-        # Kills crashd after a random time. One kill in four happens while crashd starts.
+        # Kills crashd after a random time. One of four kills occurs while crashd starts.
         is_early = chance.random() < 0.25
         if not is_early:
             manager.await_ready()
@@ -486,7 +485,7 @@ def run(arguments: argparse.Namespace, folder: pathlib.Path) -> int:
     path = str(folder / "collector")
     (folder / "crashd.yaml").write_text(f"forward: [{{path: {path}, acknowledge: true, scrub: false}}]\n")
     collector = Collector(path, news, random.Random(f"{arguments.seed} collector"))
-    # Registers the subscribers before the first crash, because a new subscriber receives only events that occur later.
+    # Register the subscribers before the first crash, because a new subscriber receives only later events.
     manager.start()
     manager.await_ready()
     subscribers = [Subscriber("quick", manager.varlink, news, 1), Subscriber("slow", manager.varlink, news, 8)]
@@ -563,7 +562,7 @@ def main() -> int:
     parser.add_argument("--deaths", action="store_true")
     parser.add_argument("--keep", type=pathlib.Path)
     arguments = parser.parse_args()
-    # Makes SIGTERM run the `finally` blocks, which kill all processes.
+    # On SIGTERM, exit as usual, so that the `finally` blocks kill all processes.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))

@@ -1,9 +1,9 @@
-// This library is preloaded into crashd (LD_PRELOAD). The library simulates a damaged file system that the kernel has
-// made read-only.
+// This library is preloaded into crashd (LD_PRELOAD). Simulates a file system that the kernel has made read-only after
+// an error.
 //
-// READONLY_SWITCH names a file with an int64_t that may change at any time. While the value is 1, writes to files below
-// READONLY_DIRECTORY fail with EROFS, and reads succeed. This file replaces the write functions that SQLite and crashd
-// use.
+// READONLY_SWITCH names a file with an int64_t that can change at any time. While the value is 1, writes to files below
+// READONLY_DIRECTORY fail with EROFS, and reads succeed. This library replaces the write functions that SQLite and
+// crashd use.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -150,8 +150,8 @@ def attach(path: str, message: bytes, memory: int, crashes: bool) -> tuple[socke
                 connection.send(service.CRASHED)
             reply = connection.recv(1024)
         except (ConnectionResetError, BrokenPipeError):
-            # crashd has refused the process and closed the socket. The reply is missing, because the kernel discards it
-            # if crashd closes a socket with unread data.
+            # crashd has refused the process, and closed the socket. There is no reply: the kernel discards it if crashd
+            # closes a socket with unread data.
             reply = b""
     except BaseException:
         connection.close()
@@ -269,7 +269,7 @@ def idle(binaries: pathlib.Path, folder: pathlib.Path, rings: list, arguments: a
     service.settled(daemon)
     before, memory = daemon.descriptors(), daemon.memory_mib("VmRSS")
     Checks.check(f"an idle crashd uses at most {IDLE_MIB} MiB", memory <= IDLE_MIB, f"{memory:.1f} MiB")
-    # Makes a ring that contains no image and no crash.
+    # Creates a ring without images and without a crash.
     name, (size, parts) = rings[0]
     header = bytearray(parts[0][1][:HEADER_BYTES])
     struct.pack_into("<II", header, IMAGE_COUNT_OFFSET, 0, 0)
@@ -299,10 +299,10 @@ def idle(binaries: pathlib.Path, folder: pathlib.Path, rings: list, arguments: a
     for connection in connections:
         connection.close()
     await_true("detached", lambda: daemon.status()["processes"] == 0)
-    # Waits for the unwind cross-checks, which keep the descriptors of the rings open.
+    # Wait for the unwind cross-checks, which keep the descriptors of the rings open.
     service.settled(daemon)
     left = daemon.descriptors() - before
-    # Up to 16 more descriptors are allowed, because the store opens database readers on demand, and they stay open.
+    # Allow up to 16 more descriptors, because the store opens database readers on demand and keeps them open.
     Checks.check("crashd closes the descriptors of ended processes", left <= 16, f"{left} more than before")
     Checks.check("crashd stops with status 0", daemon.stop() == 0)
 
@@ -312,7 +312,7 @@ def rate(binaries: pathlib.Path, folder: pathlib.Path, rings: list, arguments: a
     path = str(folder / "collector")
     collector = Collector(path)
     daemon = Daemon(binaries, place, [], configuration=f"forward: [{{path: {path}, acknowledge: true, scrub: false}}]\n")
-    # Causes one crash, so that crashd reads the symbols before the measurement.
+    # Cause one crash before the measurement, so that crashd has already read the symbols.
     crash(daemon, rings, 50, 1)
     service.settled(daemon)
     before = daemon.status()["reports"]
@@ -421,7 +421,7 @@ def disk(binaries: pathlib.Path, folder: pathlib.Path, rings: list, _arguments: 
     with small_file_system(place / "state", "96m"):
         os.chmod(place / "state", 0o700)
         daemon = Daemon(binaries, place, [], exists=True)
-        # Causes one crash, so that crashd reads the symbols while there is still disk space.
+        # Cause one crash while there is still disk space, so that crashd has already read the symbols.
         before, accepted, _ = crash(daemon, rings, 20, 1)
         await_true("stored", lambda: daemon.status()["reports"] >= accepted)
         service.settled(daemon)
@@ -456,7 +456,7 @@ def corrupt(binaries: pathlib.Path, folder: pathlib.Path, rings: list, _argument
     database = place / "state" / "reports.sqlite"
     pages = database.stat().st_size // 4096
     with open(database, "r+b") as file:
-        # Overwrites pages in the middle of the file, which contain reports.
+        # Overwrite pages in the middle of the file, which contain reports.
         for page in range(pages // 2, pages // 2 + 16):
             file.seek(page * 4096)
             file.write(b"\xa5" * 4096)
@@ -464,7 +464,7 @@ def corrupt(binaries: pathlib.Path, folder: pathlib.Path, rings: list, _argument
     more, more_accepted, _ = crash(daemon, rings, OUTAGE_RATE, OUTAGE_S)
     await_true("named in the status", lambda: daemon.status()["trouble"])
     await_true("stored", lambda: daemon.counted() >= more)
-    # Each overwritten page belongs to at most one report, and may make a neighboring page of the B-tree unreadable.
+    # Each overwritten page belongs to at most one report, but it can make a neighboring page of the B-tree unreadable.
     await_true("rescued", lambda: daemon.counted() >= more + sent // 2)
     status = daemon.status()
     Checks.check("all crashes during the repair are stored", more == more_accepted and status["losses"] == {},
@@ -486,7 +486,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--part", action="append", choices=PARTS)
     arguments = parser.parse_args()
-    # Makes SIGTERM run the `finally` block, which kills all processes.
+    # On SIGTERM, exit as usual, so that the `finally` block kills all processes.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))

@@ -99,7 +99,7 @@ class Node:
         self.sql("select pg_reload_conf()")
 
     def kill(self):
-        # The processes of a server end with their postmaster only after a moment, so all of them are killed.
+        # The server processes end only some time after their postmaster, so kill all of them.
         children = run("pgrep", "-P", self.process.pid, check=False).stdout.split()
         for pid in [self.process.pid, *map(int, children)]:
             try:
@@ -155,7 +155,8 @@ class Cluster:
         time.sleep(1)
         old = self.promote()
         time.sleep(2)
-        # The old leader is back, and still believes that it leads. No standby follows it, so it can commit nothing.
+        # The old primary is running again, and still acts as the primary. No standby replicates from it, so it cannot
+        # commit.
         old.link("up")
         time.sleep(3)
         old.kill()

@@ -5,7 +5,7 @@ Each way returns a key and a coarse key. The coarse key finds similar groups, as
 
 import re
 
-# These fields of a report are sufficient for all keys.
+# The fields of a report from which all baselines compute their keys.
 FRAME_FIELDS = ("function", "mangled", "file", "line", "column", "isOwn", "isAsync", "address")
 
 

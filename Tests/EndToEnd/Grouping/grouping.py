@@ -41,7 +41,7 @@ import verdicts
 
 PRECISION_GOAL, RECALL_GOAL, IMPURE_LIMIT, RECALL_AT_1_GOAL = 0.995, 0.95, 0.01, 0.9
 CRASHES = 3_000
-# The share of the crashes that may have no report. A scenario may end before it is attached.
+# The share of the crashes that is allowed to have no report. A scenario can end before it is attached.
 MISSING_LIMIT = 0.01
 PATIENCE_S = 90
 THREADS = ("main", "dispatch", "task", "pthread")
@@ -52,10 +52,10 @@ DEMO_TURNS = 10
 MAKER_THREADS = ("main", "dispatch", "task", "pthread", "small-stack")
 SLICE = {"array-index", "force-unwrap", "null-write", "abort", "async-throwing", "integer-overflow"}
 SLICE_VARIANTS = {"lines-debug", "closures-optimized"}
-# These scenarios use memory or processor time until they are killed.
+# These scenarios use memory or processor time until a limit kills them.
 HEAVY = {"oom-kill", "uninterruptible-thread", "full-disk"}
 WAITS = {f"main-waits-{name}" for name in ("pause", "read", "futex", "cond-wait", "epoll-wait")}
-# Scenarios whose fault is the same marked line.
+# Groups of scenarios that fault at the same source line.
 SAME = {
     "crash-in-our-handler": "null-write", "crash-in-user-callback": "null-write",
     "sigaltstack-owned-by-app": "stack-overflow-small-thread"}
@@ -69,9 +69,9 @@ class Run:
     build: str
     command: list[str]
     is_preloaded: bool
-    # The path of the request that crashes a server; None for a program that crashes by itself.
+    # The path of the request that crashes a server; None for a program that crashes without a request.
     path: str | None = None
-    # The report's release, which identifies the run. A pid may occur again.
+    # The release in the report, which identifies the run. A pid would not suffice, because the kernel can reuse it.
     release: str = ""
 
 
@@ -101,7 +101,7 @@ def crash(run: Run, daemon, variables: dict[str, str], library: pathlib.Path) ->
     except subprocess.TimeoutExpired:
         return None
     finally:
-        # A scenario may leave children behind.
+        # A scenario can leave children behind.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -187,7 +187,7 @@ def crashes(options, folder: pathlib.Path) -> tuple[list[dict], int]:
             found = list(pool.map(one, runs))
     finally:
         daemon.stop()
-    # A scenario of crash-maker does not run on each thread, and not in each build.
+    # Not every scenario of crash-maker runs on every thread and in every build.
     missing = sum(1 for run, crash in zip(runs, found) if crash is None and (run.is_preloaded or run.path))
     for run, crash_ in zip(runs, found):
         if crash_ is None and (run.is_preloaded or run.path):

@@ -16,7 +16,7 @@ class Scores:
     recall: float
     b_cubed_precision: float
     b_cubed_recall: float
-    # The share of all crashes that the largest group with more than one label has.
+    # The share of all crashes that are in the largest group with more than one label.
     largest_impure: float
     recall_at_1: float
 

@@ -12,8 +12,8 @@ import subprocess
 
 DOMAINS = ("Order", "Cart", "User", "Payment", "Stock", "Parcel", "Coupon", "Review")
 
-# A fault computes `result` from `n`, which is at least 0 and known only at run time. K is a constant of the defect, so
-# that the optimizer does not merge equal functions.
+# A fault computes `result` from `n`, which is at least 0 and unknown to the compiler. K is a constant that differs for
+# each defect, so that the optimizer does not merge equal functions.
 FAULTS = {
     "index": "let row = table(K); result = row[n &+ K]",
     "unwrap": "let known: [Int: Int] = [K: n]; result = known[n &- K]!",
@@ -31,8 +31,8 @@ FAULTS = {
     "abort": "result = K; abort()",
 }
 
-# What functions do besides. Without it, functions would differ only in constants, and the optimizer would merge them: a
-# merged function has the name of one of them, and no lines.
+# What functions do besides. Without such statements, functions would differ only in constants, and the optimizer would
+# merge them: a merged function has the name of one of them, and no lines.
 WORK = (
     "for step in 0..<3 { sink(step &* K) }",
     "let title = word(K); if title.utf8.count > 90 { sink(K) }",
@@ -44,7 +44,8 @@ WORK = (
     "while drain % 7 == K % 7 { sink(1) }",
 )
 
-# A shape is the code around the fault. D is the domain, V a word of the defect, and FAULT the fault.
+# A shape is the code around the fault. In it, D stands for the domain, V for a verb of the defect, and FAULT for the
+# fault.
 SHAPES = {
     "method": ("", "try! service.V(n) &+ 1", "func V(_ n: Int) throws -> Int { var result = 0; FAULT; return result }"),
     "closure": ("", "service.V(n) &+ 1",
@@ -88,8 +89,9 @@ SHAPES_OF_A_DOMAIN = 14
 # The type of the program header of .eh_frame_hdr.
 GNU_EH_FRAME = 0x6474E550
 
-# Shared code. The rule of labels names four cases. OWN: the helper is the defect, over each of three routes.
-# STATED and UTILITY: the caller is the defect, so each of three routes is a label.
+# Shared code. Code that several callers share. The rule for labels distinguishes these cases. OWN: the helper has the
+# defect, so all three routes to it have one label. STATED and UTILITY: the caller has the defect, so each of three
+# routes has its own label.
 OWN = ("index", "unwrap", "overflow", "divide", "narrow", "range", "cast", "try", "null", "text", "double", "remove",
        "fatal", "fatal")
 STATED = {
@@ -116,7 +118,7 @@ UTILITY = {
     "unwrapped": ("@inline(never) func unwrapped<Value>(_ value: Value?) -> Value { value! }",
                   "unwrapped(table(0).first) &+ K"),
 }
-# Two defects of one function: equal kinds, then different kinds.
+# Two defects in one function: first with equal kinds of faults, then with different kinds.
 PAIRS = (("index", "index"), ("unwrap", "unwrap"), ("index", "divide"), ("unwrap", "overflow"), ("null", "cast"))
 
 SUPPORT = """
@@ -201,7 +203,7 @@ class Variant:
     flags: tuple[str, ...]
     lines: int = 0
     has_closures: bool = False
-    # Which functions the source forces to be inlined, or not: by the number of the defect modulo 3.
+    # The functions that the source forces to be inlined or not: those whose defect number has this value modulo 3.
     inlined: int | None = None
     has_no_frame_table: bool = False
 
@@ -254,7 +256,7 @@ class Source:
         self.routes: list[tuple[str, bool]] = []
         self.helpers: list[str] = []
         self.constant = 2
-        # Seeds of the work of callers, which differ from the constants of defects.
+        # The seeds for the callers' statements. They differ from the constants of the defects.
         self.seed = 1_000
         self.of_domains()
         self.of_helpers()
@@ -393,7 +395,7 @@ def build(variant: Variant, folder: pathlib.Path) -> pathlib.Path:
         ["swiftc", "-g", "-swift-version", "6", "-module-name", "shop", "-suppress-warnings", *variant.flags,
          "-Xlinker", "--build-id", *names, "-o", program], check=True, cwd=sources)
     if variant.has_no_frame_table:
-        # Without call frame information the unwinder loses callers, so stacks are cut.
+        # Without call frame information, the unwinder loses callers, so stacks end early.
         subprocess.run(
             ["objcopy", "--remove-section", ".eh_frame", "--remove-section", ".eh_frame_hdr", program], check=True)
         forget_frame_table(program)

@@ -1,4 +1,4 @@
-// A program without frame pointers that crashes three calls below main. scripts/check/preload links it with gaps
+// A program without frame pointers, which crashes three calls below main. scripts/check/preload links it with gaps
 // between its ELF segments.
 __attribute__((noinline)) static int apart_fault(volatile int *place, int depth) {
   int room[16];

@@ -4,8 +4,8 @@
 
 #include "cs_faults.h"
 
-// A copy of cs_opaque from faults_memory.c, which is not linked, because the program needs no other function of that
-// file.
+// A copy of cs_opaque from faults_memory.c. The program does not link that file, because it needs no other function of
+// it.
 int64_t cs_opaque(int64_t value) {
   volatile int64_t unknown = value;
   return unknown;

@@ -1,4 +1,4 @@
-// A C program that does not link the shield. The program crashes on another thread, in main or before main.
+// A C program that does not link the shield. It crashes on another thread, in main or before main.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

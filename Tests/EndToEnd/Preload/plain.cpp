@@ -1,4 +1,4 @@
-// A C++ program that does not link the shield. The program ends by an uncaught exception.
+// A C++ program that does not link the shield. It ends by an uncaught exception.
 #include <stdexcept>
 
 namespace {

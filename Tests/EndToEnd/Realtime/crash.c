@@ -1,6 +1,6 @@
-// Crashes under -fsanitize=realtime, which ends the program if the signal handler allocates, locks or blocks, even
-// inside of libc. If this program is built with no_malloc.c, it crashes under an allocator that ends the program if the
-// handler allocates. scripts/check/realtime builds and runs both programs.
+// Crashes under -fsanitize=realtime, which ends the program if the signal handler allocates, locks or blocks, even in
+// libc. A second build, with no_malloc.c, crashes under an allocator that ends the program if the handler allocates.
+// scripts/check/realtime builds and runs both programs.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,8 +19,8 @@
 
 static volatile uint32_t *volatile nowhere = (volatile uint32_t *)8;
 
-// This thread-local storage is larger than the stack that the shim requests for its own thread. glibc places
-// thread-local storage on a thread's stack, but the shim's thread must start nevertheless.
+// This thread-local storage is larger than the stack that the shield requests for its own thread. glibc places
+// thread-local storage on the thread's stack. Nevertheless the shield's thread must start.
 static _Thread_local volatile char storage[512 * 1024];
 
 static int compare(const void *left, const void *right) {
@@ -48,7 +48,8 @@ static void free_twice(void) {
 
 static void *(*volatile allocate)(size_t) = malloc;
 
-// An allocation that the sanitizer must report. If the sanitizer does not report it, the other results prove nothing.
+// An allocation that the sanitizer must report. If the sanitizer does not report it, the other results of this program
+// prove nothing.
 static void allocate_where_forbidden(void) SIGNAL_SAFE {
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wfunction-effects"
@@ -70,7 +71,7 @@ static void *block_signals(void *unused) {
   return wait_for_ever(unused);
 }
 
-// Starts threads for the sweep: six that answer and two that block all signals.
+// Starts threads for the thread sweep: six that answer, and two that block all signals.
 static void make_threads(void) {
   pthread_t thread;
   for (int index = 0; index < 8; index++)
@@ -111,7 +112,7 @@ static void use_up_descriptors(void) {
   }
 }
 
-// Listens on the socket of crashd, but accepts no connection and sends nothing.
+// Listens on crashd's socket, but accepts no connection and sends nothing.
 static void listen_at_socket(void) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   snprintf(address.sun_path, sizeof address.sun_path, "%s", getenv("CRASHSHIELD_SOCKET"));
@@ -119,7 +120,7 @@ static void listen_at_socket(void) {
   if (bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 8) != 0) _exit(4);
 }
 
-// Crashes in an image that was loaded after the shield last read the image list.
+// Crashes in an image that was loaded after the shield had last read the image list.
 static void crash_in_late_library(void) {
   void *library = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
   double (*remainder)(double, double, int *) = NULL;
@@ -176,8 +177,7 @@ int main(int count, char **arguments) {
   if (strcmp(way, "double-free") == 0) free_twice();
   if (strcmp(way, "raise") == 0) raise(SIGBUS);
   if (strcmp(way, "trap") == 0) __asm__ volatile("int3");
-  // If the process ends by SIGBUS, the trap was contained, because a trap that is not contained ends the process by
-  // SIGILL.
+  // If the trap was contained, raise SIGBUS: a trap that is not contained ends the process by SIGILL.
   if (strcmp(way, "contained") == 0 && cs_shim_contained_run(trap, NULL) == CS_SHIM_CONTAINED_TRAPPED) raise(SIGBUS);
   if (strcmp(way, "twice") == 0) {
     cs_testing_inject(CS_INJECT_CRASH, CS_INJECT_REGISTERS);

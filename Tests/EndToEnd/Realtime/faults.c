@@ -1,7 +1,7 @@
 // Runs crash-maker's C and C++ faults under clang's realtime sanitizer, or under the allocator of no_malloc.c.
 //
-// `faults NAME [pthread]` calls cs_prepare_NAME, if it exists, and then cs_fault_NAME. It exits with 64 if there is no
-// function cs_fault_NAME. scripts/check/realtime builds and runs this program.
+// `faults NAME [pthread]` calls cs_prepare_NAME, if it exists, and then cs_fault_NAME. It exits with 64 if the function
+// cs_fault_NAME does not exist. scripts/check/realtime builds and runs this program.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>

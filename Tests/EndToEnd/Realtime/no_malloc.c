@@ -1,5 +1,5 @@
-// An allocator that ends the program with status 99 if a thread calls it in the signal handler. crash.c and faults.c
-// link it.
+// An allocator for crash.c and faults.c. It ends the program with status 99 if a thread allocates in the signal
+// handler.
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@ extern void *__libc_realloc(void *memory, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
 extern void __libc_free(void *memory);
 
-// Ends the program if the calling thread is in the handler (it has claimed a slot) or if it answers a thread sweep.
+// Ends the program if the calling thread is in the handler (it has claimed a slot), or if it answers a thread sweep.
 static void refuse_in_handler(void) {
   static const char text[] = "the handler allocates\n";
   if (cs_process.ring == NULL || cs_process.pid == 0) return;
@@ -58,8 +58,8 @@ void free(void *memory) {
   __libc_free(memory);
 }
 
-// Tests refuse_in_handler(): creates the state of a thread in the handler and allocates, which must end the program
-// with status 99.
+// Tests refuse_in_handler(): enters the state of a thread in the handler and allocates, which must end the program with
+// status 99.
 __attribute__((constructor(103))) static void expect_refusal(void) {
   const char *wanted = getenv("EXPECT_REFUSAL");
   static cs_ring ring;

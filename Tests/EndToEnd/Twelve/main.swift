@@ -2,7 +2,7 @@
 // Usage: twelve NUMBER…
 import Foundation
 
-/// Writes a line without a buffer, because the next fault may end the process.
+/// Writes a line without a buffer, because the next fault can end the process.
 func tell(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 
 let done = DispatchSemaphore(value: 0)
@@ -16,7 +16,7 @@ Thread.detachNewThread {
 done.wait()
 
 #if SHIELD
-  // The first mapping in /proc/self/maps is the program's file, so its first address is the load address.
+  // The first mapping in /proc/self/maps is that of the program's file, so its first address is the load address.
   let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
   let base = UInt(maps.prefix { $0 != "-" }, radix: 16) ?? 0
   for incident in Shield.guardIncidents {

@@ -1,10 +1,10 @@
-// Twelve faults in ordinary code that does not use the shield. scripts/check/twelve compiles this unchanged file with
-// and without the shield's modules.
+// Twelve faults in ordinary code that does not use the shield. scripts/check/twelve compiles this file twice without
+// changing it: with and without the shield's modules.
 // swift-format-ignore-file: NeverForceUnwrap
 import Foundation
 
-// Each incident must have the line of the function that failed. The functions differ, because the compiler merges
-// functions with equal code.
+// Each incident must name the line of the function that faulted. The functions differ in their code, because the
+// compiler merges functions with equal code.
 @inline(never) func element(_ list: [Int], _ place: Int) -> Int { list[place] }
 @inline(never) func writeElement(_ list: inout [String], _ place: Int) { list[place] = "z" }
 @inline(never) func append(_ lists: inout [[Int]], _ place: Int) { lists[place].append(7) }
@@ -47,7 +47,9 @@ func result(of fault: Int) -> String {
   }
 }
 
-/// Returns the value unchanged, in a way that the optimizer cannot predict.
+/// Returns the value unchanged.
+///
+/// The optimizer cannot predict it.
 @inline(never)
 @_optimize(none)
 func opaque<Value>(_ value: Value) -> Value { value }

@@ -1,4 +1,4 @@
-// Crashes of a C program that do not use freed memory, although registers or the stack may point to freed blocks.
+// Crashes of a C program that do not use freed memory. Registers or the stack can point to freed blocks nevertheless.
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ FAULT void small_number(void) {
   heap_read(65536 + heap_random() % (1 << 24));
 }
 
-// Returns a canonical address in a region in which Linux maps memory only if a program requests it explicitly.
+// Returns a canonical address in a region in which Linux maps memory only on explicit request.
 static uint64_t wild(void) {
   return UINT64_C(0x100000000000) + heap_random() % UINT64_C(0x300000000000);
 }
@@ -81,8 +81,8 @@ FAULT void poison_read(void) {
   heap_read(patterns[heap_random() % (sizeof patterns / sizeof *patterns)]);
 }
 
-// Follows a pointer to a live node with one wrong bit. The wrong bit is so high that the address is outside of the
-// heap.
+// Follows a pointer to a live node in which one bit is wrong. The wrong bit is so high that the address is outside of
+// the heap.
 FAULT void bit_flip(void) {
   struct node *node = make_node();
   const uint64_t flipped = (uint64_t)(uintptr_t)node ^ UINT64_C(1) << (32 + heap_random() % 31);
@@ -90,8 +90,8 @@ FAULT void bit_flip(void) {
   heap_opaque(node->number + wrong->number);
 }
 
-// Follows a pointer to which multiples of 2^32 were added. Retains of a freed block add such multiples, but in this
-// control no block is freed.
+// Follows a pointer to which multiples of 2^32 were added. Retains of a freed block also add such multiples, but this
+// control has no freed block.
 FAULT void distant(void) {
   struct node *node = make_node();
   heap_read((uint64_t)(uintptr_t)node + (heap_random() % 64 + 16) * UINT64_C(0x100000000));
@@ -117,8 +117,8 @@ FAULT void jump_to_data(void) {
   heap_jump((uint64_t)(uintptr_t)code);
 }
 
-// Calls a wrong function pointer in a live node, while a register points to the freed block that was allocated before
-// that node.
+// Calls a wrong function pointer from a live node, while a register points to the freed block that was allocated before
+// this node.
 FAULT void call_beside_freed(void) {
   struct node *freed = make_node();
   struct node *node = make_node();
@@ -129,8 +129,8 @@ FAULT void call_beside_freed(void) {
   heap_opaque((uint64_t)(uintptr_t)stale);
 }
 
-// Reads through a wrong pointer in a live node, while a register points to the freed block that was allocated before
-// that node.
+// Reads through a wrong pointer from a live node, while a register points to the freed block that was allocated before
+// this node.
 FAULT void read_beside_freed(void) {
   struct node *freed = make_node();
   struct node *node = make_node();
@@ -155,7 +155,7 @@ static struct link *make_link(void) {
   return (struct link *)(uintptr_t)heap_opaque((uint64_t)(uintptr_t)link);
 }
 
-// Reads through a null `next` that was loaded before the link was freed.
+// Loads a null `next`, frees the link, and then reads through this `next`.
 FAULT void null_from_freed(void) {
   struct link *link = make_link();
   struct link *next = link->next;
@@ -179,8 +179,8 @@ FAULT void null_of_neighbour(void) {
   heap_opaque(other->next->more + (uint64_t)(uintptr_t)link + (uint64_t)(uintptr_t)other);
 }
 
-// Reads through the null head of a list. The code before the fault contains a load from a freed link, but a branch
-// skips this load.
+// Reads through the null head of a list. Before the fault, the code has a load from a freed link, but a branch skips
+// this load.
 FAULT void null_at_join(void) {
   static struct link *volatile head;
   static volatile int is_stale;
@@ -191,7 +191,7 @@ FAULT void null_at_join(void) {
   heap_opaque(next->more + (uint64_t)(uintptr_t)link);
 }
 
-// Follows a pointer in a node. A string that is too long for its block has overwritten this pointer.
+// Follows a pointer in a node. A string that was too long for its block has overwritten this pointer.
 FAULT void overrun_pointer(void) {
   struct node *node = make_node();
   snprintf((char *)&node->number, 24, "%s", "/api/v1/customers/1234");
@@ -209,7 +209,7 @@ static char *block(size_t size) {
   return (char *)(uintptr_t)heap_opaque((uint64_t)(uintptr_t)malloc(size));
 }
 
-// Overwrites the allocator's metadata by a string that is too long. glibc detects the overwritten metadata and aborts.
+// Overwrites the allocator's metadata by a string that is too long. glibc detects this and aborts.
 FAULT void overrun_heap(void) {
   char *first = block(1400);
   char *second = block(1400);
@@ -222,7 +222,7 @@ FAULT void overrun_heap(void) {
 }
 FAULT void overrun_top(void) {
   memset(block(40), 0x7f, 72);
-  // If the block was not the last block of the heap, the overrun has no effect and the program survives.
+  // If the overwritten block was not the last block of the heap, nothing detects the overrun, and the program survives.
   for (int count = 0; count < 64; count++)
     heap_opaque((uint64_t)(uintptr_t)malloc(60000));
 }
@@ -246,7 +246,8 @@ FAULT void truncated_file(void) {
   char *bytes = mmap(NULL, 4096, PROT_READ, MAP_SHARED, file, 0);
   if (ftruncate(file, 0) == 0) heap_read((uint64_t)(uintptr_t)bytes);
 }
-// Uses an uninitialized block. The program follows a word that the allocator or a previous owner has left in the block.
+// Uses an uninitialized block. The program follows a word that the allocator, or a previous owner of the block, left in
+// the block.
 struct entry {
   struct entry *next;
   void (*visit)(struct entry *);
@@ -254,7 +255,7 @@ struct entry {
 FAULT void uninitialised(void) {
   static const size_t sizes[] = {sizeof(struct entry), 200, 1400};
   struct entry *entry = NULL;
-  // The first blocks are not used, because they may come from the top of the heap, which has only zeros.
+  // Does not use the first blocks, because they can come from the top of the heap, which has only zeros.
   for (int round = 0; round < 4; round++) {
     entry = malloc(sizes[heap_random() % 3]);
     entry = (struct entry *)(uintptr_t)heap_opaque((uint64_t)(uintptr_t)entry);
@@ -291,7 +292,7 @@ FAULT void divide(void) {
   heap_opaque((uint64_t)((int64_t)heap_opaque(7) / (int64_t)heap_opaque(0)));
 }
 
-// Uses an unchecked index past the end of an array, where another block contains random numbers.
+// Uses an unchecked index past the end of an array. Another block with random numbers is there.
 FAULT void index_beyond(void) {
   struct node **nodes = malloc(64 * sizeof *nodes);
   uint64_t *numbers = malloc(64 * sizeof *numbers);

@@ -106,7 +106,7 @@ FAULT deep_destructor() {
   }
 }
 
-// A destructor that uses its own object, whose memory is not freed yet.
+// A destructor that uses its own object. The object's memory is not freed yet.
 struct Receipt {
   double *total = reinterpret_cast<double *>(heap_random() >> 18);
   std::string text = "receipt";

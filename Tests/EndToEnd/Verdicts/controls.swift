@@ -41,7 +41,7 @@ enum Shortage: Error { case soldOut }
   heap_opaque(0) == 0 ? value : unsafe unsafeBitCast(0, to: T.self)
 }
 
-/// A class that this program does not protect.
+/// A class that the quarantine of this program does not protect.
 final class Probe {
   let one = heap_random()
   let two = heap_random()
@@ -74,9 +74,9 @@ func random(_ limit: Int) -> Int { Int(heap_random() % UInt64(limit)) }
   for account in accounts.values { account.next = nil }
 }
 
-/// Returns a reference to an address.
+/// Returns an address as a reference.
 ///
-/// The address need not be that of an object.
+/// There need not be an object at the address.
 @inline(never) func account(at address: UInt64) -> Unmanaged<Account> {
   unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: UInt(address)) ?? UnsafeRawPointer(bitPattern: 1 << 20)!)
 }
@@ -99,7 +99,7 @@ func random(_ limit: Int) -> Int { Int(heap_random() % UInt64(limit)) }
 
 /// Returns one of many live objects.
 ///
-/// The object's memory may have belonged to a freed object before.
+/// A freed object can have used the object's memory before.
 @inline(never) func living() -> Account {
   let accounts = (0..<200).map { Account(number: $0) }
   let account = accounts[random(200)]
@@ -309,7 +309,7 @@ let kinds: [(name: String, fault: @convention(c) () -> Void)] = [
   ),
   ("method-of-local", { withLocal { callMethod(at: $0) } }),
   ("release-of-local", { withLocal { release(at: $0) } }),
-  // The next three functions write past the end of the previous block, or to a wrong address.
+  // The next three functions write past the end of the block before, or to a wrong address.
   (
     "method-of-overrun",
     {
@@ -355,8 +355,8 @@ let kinds: [(name: String, fault: @convention(c) () -> Void)] = [
     { _ = hidden(Receipt(total: 1, place: 0x1000_0000_0000 + heap_random() % 0x3000_0000_0000).total) }
   ),
   (
-    // The object is deallocated immediately, because only a weak reference points to it. The program then unwraps nil,
-    // and does not use the object.
+    // The object is deallocated at once, because only a weak reference points to it. The program then unwraps nil, and
+    // does not use the object.
     "weak-gone",
     {
       weak let account = hidden(Account(number: 1))
@@ -373,8 +373,8 @@ guard CommandLine.arguments.count == 4 else { exit(2) }
 heap_prepare(CommandLine.arguments[2], UInt64(CommandLine.arguments[3]) ?? 0)
 protect([Account.self, SavingsAccount.self, Item.self, Receipt.self])
 trade()
-// If the quarantine is present, the controls crash after an eviction, and new blocks reuse the memory of the evicted
-// objects.
+// With the quarantine, the controls crash after the quarantine has evicted objects, and new blocks use the memory of
+// these objects.
 if heap_evict() { heap_prepare(CommandLine.arguments[2], UInt64(CommandLine.arguments[3]) ?? 0) }
 for kind in kinds where kind.name == CommandLine.arguments[1] { heap_call(kind.fault) }
 exit(4)

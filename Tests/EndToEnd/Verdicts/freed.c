@@ -33,7 +33,7 @@ static struct job *make_job(void) {
   return job;
 }
 
-// Returns a job that has been freed. A second job, which has also been freed, points to the returned job, as in a list.
+// Returns a job that has been freed. A second freed job points to it, as in a list.
 static struct job *freed_job(void) {
   struct job *first = make_job();
   struct job *job = make_job();

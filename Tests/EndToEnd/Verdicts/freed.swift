@@ -35,8 +35,8 @@ class User {
 
 class Shelf<Element> {
   var elements: [Element]
-  // This member makes the size of the class unusual. If the size were a usual one, the context of a closure would reuse
-  // the block immediately.
+  // This member makes the size of the class unusual. Otherwise, the context of a closure, which has a usual size, would
+  // reuse the block at once.
   var rows = (1, 2, 3, 4, 5, 6, 7, 8, 9)
   init(_ elements: [Element]) { self.elements = elements }
   func first() -> Element { elements[0] }
@@ -93,8 +93,7 @@ final class Probe {
   return unsafe reference
 }
 
-/// Releases a heap object whose class does not belong to the program: the context of a closure or the storage of an
-/// array.
+/// Releases a heap object whose class does not belong to the program: a closure's context, or an array's storage.
 @inline(never) func freeStorage<Value>(of value: Value, word: Int) {
   unsafe withUnsafeBytes(of: value) { bytes in
     let address = unsafe bytes.load(fromByteOffset: 8 * word, as: UInt.self)

@@ -107,7 +107,7 @@ void heap_make_room(const char *age, const void *block) {
 
 void heap_age(const char *age, size_t size) {
   if (strcmp(age, "reused") == 0) {
-    // The blocks get the contents of most blocks in a server, which are strings and numbers.
+    // The blocks contain strings and numbers, as most blocks in a server do.
     for (int count = 0; count < 4; count++) {
       uint64_t *words = malloc(size);
       if (words == NULL) _exit(3);

@@ -1,5 +1,5 @@
-// Creates heap states like those of running programs, and leaves pointers to freed blocks in registers and stack frames
-// where crashd could mistake them for the cause of a crash.
+// Creates heap states like those of running programs, and leaves pointers to freed blocks in registers and stack
+// frames. crashd must not mistake such a pointer for the cause of a crash.
 #ifndef CS_VERDICTS_HEAP_H
 #define CS_VERDICTS_HEAP_H
 
@@ -11,27 +11,27 @@
 
 // Freed blocks that no test code dereferences.
 extern void *heap_stale[STALE_LIMIT];
-// Whether all registers that the faulting instruction does not use point to freed blocks.
+// Whether all registers, except those of the faulting instruction, point to freed blocks.
 extern bool heap_fills_registers;
 
-// Brings the heap into the named state: fresh, churned, freed, patterned or registers. An unknown name ends the program
+// Brings the heap into the given state: fresh, churned, freed, patterned or registers. An unknown name ends the program
 // with status 2.
 void heap_prepare(const char *state, uint64_t seed);
 
 // Returns the usable size of a block in bytes.
 size_t heap_size(const void *block);
 
-// The programs call this function before they free a block. With the age "full" it frees other blocks of the same size,
-// which fill the thread's cache (tcache) for that size. With any other age it frees nothing.
+// The programs call this function before they free a block. Returns without effect unless the age is "full". With the
+// age "full", it frees other blocks of the same size, which fill the thread's cache (tcache) for this size.
 void heap_make_room(const char *age, const void *block);
 
 // Simulates the time between the free of a block and its use. With the ages "fresh" and "full" this function does
 // nothing. With "reused" it allocates blocks of the same size. With "aged" it allocates and frees other blocks.
 void heap_age(const char *age, size_t size);
 
-// Protects a class if the preloaded library has the quarantine (quarantine.c). The quarantine keeps objects of a
+// Protects a class, if the preloaded library has the quarantine (quarantine.c). The quarantine keeps objects of a
 // protected class allocated after their last release. `probe` is the metadata of a class that this process will not
-// protect, `instance` is an object of that class, and `size` is the object's size in bytes.
+// protect. `instance` is an object of that class, and `size` is the object's size in bytes.
 void heap_protect(const void *metadata, const void *probe, const void *instance, uint64_t size);
 
 // Evicts all objects from the quarantine. Only their freed-object records remain. Returns whether the preloaded library
@@ -45,7 +45,7 @@ uint64_t heap_random(void);
 void heap_call(void (*function)(void));
 
 // Reads from, writes to or calls an address. In the heap state "registers", all other registers point to freed blocks
-// at that instruction.
+// when this instruction runs.
 void heap_read(uint64_t address);
 void heap_write(uint64_t address);
 void heap_jump(uint64_t address);

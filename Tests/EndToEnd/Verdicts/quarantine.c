@@ -1,5 +1,5 @@
 // Connects the quarantine with the handler in one preloaded library, for programs that were not built with the shield.
-// With this library, the record of a crash contains freed-object records of evicted objects.
+// With this library, the record of a crash contains the freed-object records of evicted objects.
 #include "cs_quarantine.h"
 
 #include <stdio.h>

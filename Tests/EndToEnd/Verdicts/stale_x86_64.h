@@ -1,4 +1,4 @@
-// Instructions that fault while every register except rdx points to a freed block. rdx contains the faulting address.
+// Instructions that fault while every register except rdx points to a freed block. rdx has the faulting address.
 #ifndef CS_VERDICTS_STALE_X86_64_H
 #define CS_VERDICTS_STALE_X86_64_H
 

@@ -47,24 +47,23 @@ ADDRESS_SPACE_BYTES = 8 << 30
 SURVIVED = 4
 PROBABLE_LIMIT = 0.01
 RECALL_GOAL = 0.85
-# The limits for a run with --slice are less strict, because in so few crashes one crash changes a share by several
-# percent.
+# The limits for --slice are less strict, because one of so few crashes changes a share by several percent.
 SLICE_PROBABLE_LIMIT = 0.03
 SLICE_RECALL_GOAL = 0.5
 CONTROL_STATES = ("fresh", "churned", "freed", "patterned", "registers")
 FREED_AGES = ("fresh", "full", "reused", "aged")
-# With these ages, the freed block is used before the allocator reuses its memory.
+# With these ages, the program uses the freed block before the allocator reuses its memory.
 KEPT_AGES = ("fresh", "full")
-# These scenarios use freed memory.
+# These scenarios access freed memory.
 CRASH_MAKER_FREED = {"use-after-free-call", "c-callback-context", "unowned-dangling", "double-free"}
-# These scenarios do not end by their own crash, or their report describes another process.
+# These scenarios do not end by a crash of their own, or their report describes another process.
 CRASH_MAKER_OTHERS = {
     "abort-as-pid-1", "crash-in-user-callback", "double-fork-reattached", "fatal-error-as-pid-1",
     "fork-child-restarted", "handler-chained-before", "kill-over-namespace", "pid-namespace", "posix_spawn-child",
     "sa-onstack-missing", "trap-as-pid-1"}
-# The name of the second build of the Swift programs, in which the quarantine protects their classes.
+# The second build of the Swift programs, in which the quarantine protects their classes.
 QUARANTINE = "swift-quarantine"
-# glibc's message about a double free is accepted as a correct diagnosis.
+# The message of glibc about a double free counts as a correct diagnosis.
 TWICE = "double free"
 
 
@@ -77,7 +76,7 @@ class Case:
     name: str
     state: str
     is_freed: bool
-    # Whether the freed objects enter the quarantine, and are evicted before they are used.
+    # Whether the freed objects enter the quarantine, and the quarantine evicts them before the program uses them.
     has_quarantine: bool = False
 
 
@@ -116,7 +115,7 @@ class Daemon:
         notify.bind(str(folder / "notify"))
         notify.settimeout(PATIENCE_S)
         self.process = subprocess.Popen(
-            # With this setting crashd waits for symbols before it sends a report. A report is therefore complete when
+            # This setting makes crashd wait for symbols before it sends a report. Therefore a report is complete when
             # it arrives, even on a busy machine.
             [binaries / "crashd", "--runtime-directory", folder / "run", "--state-directory", folder / "state",
              "--set", "limits.symbol-wait=600s"],
@@ -126,8 +125,8 @@ class Daemon:
         self.follower = subprocess.Popen(
             [binaries / "crashctl", "varlink", "call", "--more", "--json=short", "--socket",
              folder / "run" / "io.crashshield.Crashd", "Subscribe"], stdout=subprocess.PIPE, text=True)
-        # After this line the subscriber receives every crash. Without the wait, the subscriber could miss the first
-        # crashes.
+        # After this line of output, the subscriber receives every crash. Without the wait, the subscriber could miss
+        # the first crashes.
         ready = self.follower.stdout.readline()
         if not json.loads(ready or "{}").get("ready"):
             self.stop()
@@ -140,7 +139,7 @@ class Daemon:
         for line in self.follower.stdout:
             report = json.loads(line)["report"]
             with self.changed:
-                # Only the first event of a crash is used. Later events of the same report only add more threads.
+                # Uses only the first event of a crash. A later event of the same report only has more threads.
                 self.reports.setdefault(self.identity(report), report)
                 self.changed.notify_all()
 
@@ -164,7 +163,7 @@ def build(folder: pathlib.Path, is_slice: bool) -> dict[str, dict[str, pathlib.P
     folder.mkdir(parents=True, exist_ok=True)
     c_flags = ["-g", "-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Wextra"]
     heap = folder / "heap.o"
-    # Without -fno-builtin the compiler recognizes malloc and removes allocations of blocks that are never read.
+    # Without -fno-builtin, the compiler recognizes malloc and removes allocations of blocks that are never read.
     subprocess.run(["clang", *c_flags, "-O1", "-fno-builtin", "-c", HERE / "heap.c", "-o", heap], check=True)
     programs: dict[str, dict[str, pathlib.Path]] = collections.defaultdict(dict)
     for name in ("controls", "freed"):
@@ -185,8 +184,7 @@ def build(folder: pathlib.Path, is_slice: bool) -> dict[str, dict[str, pathlib.P
                 if language != "swift":
                     continue
                 # The second build links the Swift library dynamically, because the quarantine finds the runtime's
-                # functions only in the dynamic library. The second build takes a long time. A slice of the crashes
-                # therefore omits the second build.
+                # functions only in the dynamic library. The second build takes a long time. Therefore a slice omits it.
                 if "-static-stdlib" in command:
                     if is_slice:
                         continue
@@ -221,7 +219,7 @@ def cases(programs, rounds: int, seed: int) -> list[Case]:
         for kind, program in builds.items():
             for way in listed(program):
                 for state in FREED_AGES if is_freed else CONTROL_STATES:
-                    # A control is run with one seed in each state of the heap.
+                    # Each control runs with one seed in each state of the heap.
                     for _ in range(rounds if is_freed else 1):
                         command = [str(program), way, state, str(seed + len(found) + 1)]
                         found.append(Case(name, kind, command, way, state, is_freed, name.endswith(QUARANTINE)))
@@ -243,7 +241,7 @@ def scenarios(program: pathlib.Path) -> list[Case]:
 
 
 def limit_memory():
-    # Limits the address space, because a program with a corrupted heap may allocate forever.
+    # Limit the address space, because a program with a corrupted heap can allocate without end.
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE_BYTES, ADDRESS_SPACE_BYTES))
 
 
@@ -253,8 +251,7 @@ def crash(daemon: Daemon, libraries: dict[bool, pathlib.Path], case: Case) -> Ve
         "SWIFT_BACKTRACE": "enable=no", "CRASHSHIELD_SOCKET": daemon.attach,
         "LD_PRELOAD": str(libraries[case.has_quarantine])}
     with tempfile.TemporaryDirectory() as folder:
-        # The program gets a new session, because processes that the scenario leaves behind must be killed with the
-        # program.
+        # The program gets its own session, so that one kill also ends the processes that the scenario leaves behind.
         child = subprocess.Popen(
             case.command, env=variables, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=limit_memory)
@@ -358,8 +355,7 @@ def main() -> int:
         libraries = {False: library, True: quarantine_library(folder / "libquarantine.so")}
         wanted = cases(programs, 1 if options.slice else options.rounds, options.seed)
         if options.slice:
-            # The step is a prime number, so that the selection contains every kind of crash and every state of the
-            # heap.
+            # The step is a prime number, so that the selection has every kind of crash and every state of the heap.
             wanted = wanted[::11]
         else:
             for program in [binaries / "crash-maker", *options.crash_maker]:

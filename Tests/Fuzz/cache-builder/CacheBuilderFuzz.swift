@@ -1,14 +1,14 @@
-// The entry point that libFuzzer calls for each input. An input is an ELF file. The target builds symbol caches from
-// the ELF file as crash-analyse does: one for all addresses, and one for some addresses. Each cache must be complete,
-// and the target looks up addresses in it. scripts/fuzz/elf builds this target.
+// The entry point for libFuzzer. An input is an ELF file. The target builds symbol caches from the ELF file as
+// crash-analyse does: one for all addresses, and one for some addresses. Each cache must be complete, and the target
+// looks up addresses in it. scripts/fuzz/elf builds this target.
 import CrashSymbolBuilder
 import Glibc
 
 @testable import CrashSymbols
 
-/// Unnamed files, which each input overwrites: one for the image, and two for its caches.
+/// Unnamed files that each input overwrites: one for the image, and two for its caches.
 ///
-/// There are two files for caches, because the first cache stays mapped while the second cache is made.
+/// There are two files for caches, because the first cache is still mapped when the target builds the second one.
 private let image = makeFile()
 private let outputs = (makeFile(), makeFile())
 
@@ -19,7 +19,7 @@ private func makeFile() -> Int32 {
   return descriptor
 }
 
-/// Addresses of the functions in most seed files.
+/// Addresses at which most seed files have functions.
 private let addresses: [UInt64] = [0x1000, 0x1010, 0x1234, 0x2000]
 
 /// Fuzzes one input.
@@ -28,7 +28,7 @@ public func fuzzCacheBuilder(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int3
   precondition(ftruncate(image, 0) == 0 && pwrite(image, data, count, 0) == count)
   let whole = build(nil, outputs.0)
   let some = build(addresses, outputs.1)
-  // The result for an address must not depend on the other requested addresses.
+  // The result for an address must not depend on the other addresses that the target requested.
   if let whole, let some, !whole.isIncomplete, !some.isIncomplete {
     for address in addresses where whole.frames(at: address).isEmpty {
       precondition(some.frames(at: address).isEmpty)
@@ -37,7 +37,7 @@ public func fuzzCacheBuilder(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int3
   return 0
 }
 
-/// Makes the cache, or returns nil if the image cannot be used.
+/// Builds the cache, or returns nil if the image cannot be used.
 private func build(_ addresses: [UInt64]?, _ output: Int32) -> SymbolCache? {
   precondition(ftruncate(output, 0) == 0 && lseek(output, 0, SEEK_SET) == 0)
   do throws(SymbolCacheBuilder.Failure) {
@@ -53,8 +53,8 @@ private func build(_ addresses: [UInt64]?, _ output: Int32) -> SymbolCache? {
       let frames = cache.frames(at: address)
       precondition(frames.count <= SymbolCacheFormat.chainLimit)
       precondition(frames.isEmpty || frames.last?.isInline == false)
-      // crashd demangles these names. The builder must therefore have omitted names that a demangler cannot process in
-      // bounded time and memory.
+      // crashd demangles these names. Therefore the builder must omit names that a demangler cannot process in bounded
+      // time and memory.
       for frame in frames where !frame.mangled.isEmpty { precondition(Demangler.isReasonable(frame.mangled)) }
     }
     return cache

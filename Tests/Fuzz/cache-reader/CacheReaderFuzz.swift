@@ -1,5 +1,5 @@
 // The entry point that libFuzzer calls for each input. An input is a symbol cache. The target corrects its magic,
-// version, sizes and checksum, because the reader would refuse a random file at its first check. scripts/fuzz/elf
+// version, sizes and checksum: otherwise the reader would refuse a random file at its first check. scripts/fuzz/elf
 // builds this target.
 import Glibc
 
@@ -7,7 +7,7 @@ import Glibc
 
 /// An unnamed file that each input overwrites.
 ///
-/// One file is enough, because no cache is used after the call for its input.
+/// One file is enough, because no cache outlives the call for its input.
 private let file = makeFile()
 
 private func makeFile() -> Int32 {

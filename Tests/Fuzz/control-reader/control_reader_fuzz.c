@@ -37,8 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
   uint32_t number = 1;
   memset(&control, 0x5a, sizeof control);
   untouched = control;
-  // The message is copied to a block of exactly its size. The sanitizer can therefore detect the first byte that is
-  // read past the end.
+  // The message is copied to a block of exactly its size. Therefore the sanitizer detects the first byte that is read
+  // past the end.
   uint8_t *message = malloc(size > 0 ? size : 1);
   if (message == NULL) return 0;
   memcpy(message, bytes, size);

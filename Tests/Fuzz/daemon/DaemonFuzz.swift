@@ -1,5 +1,5 @@
-// The entry point that libFuzzer calls for crashd's external inputs other than rings. A complete crashd runs in the
-// fuzzing process. The first byte of an input selects what the input is: a hello on the attach socket, the bytes of a
+// The entry point for libFuzzer. It fuzzes crashd's external inputs other than rings. A complete crashd runs in the
+// fuzzing process. The first byte of an input selects what the rest is: a hello on the attach socket, the bytes of a
 // client on the Varlink socket, a settings file, or a pattern of the scrubber with a text. scripts/fuzz/daemon builds
 // this target.
 import CLinux
@@ -56,12 +56,12 @@ private func start() -> Directories {
 
 /// Sends a hello.
 ///
-/// The input's second byte selects the number of descriptors, and whether the message begins like a hello.
+/// The second byte of the input selects the number of descriptors, and whether the message begins like a hello.
 private func greet(_ input: [UInt8]) {
   guard let shape = input.first else { return }
   var message = Array(input.dropFirst())
   if shape & 0x80 == 0 {
-    // The target writes this header, because crashd would refuse a message whose first words are random.
+    // The target writes this header: otherwise crashd would refuse the message because of its first words.
     message += [UInt8](repeating: 0, count: max(0, MemoryLayout<cs_attach_hello>.size - message.count))
     message = Array(message.prefix(MemoryLayout<cs_attach_hello>.size))
     put(attachMagic, at: 0, &message)
@@ -81,7 +81,7 @@ private func greet(_ input: [UInt8]) {
 
 /// Creates an empty ring of the right size for index 0.
 ///
-/// For any other index, creates the file of an image, whose descriptor follows the ring's in the hello.
+/// For any other index, creates a file with an image. In the hello, its descriptor follows the ring's descriptor.
 private func ring(isSealed: Bool, index: Int) -> Int32 {
   var number: Int32 = -1
   precondition(cd_memory_create(index == 0 ? MemoryLayout<cs_ring>.size : 4096, &number) == 0)
@@ -92,14 +92,14 @@ private func ring(isSealed: Bool, index: Int) -> Int32 {
 // MARK: The Varlink socket
 
 private nonisolated(unsafe) var calls = 0
-/// The CPU time that crashd may use for a call, for each KiB of the call's bytes.
+/// The maximum CPU time of crashd for each KiB of a call.
 ///
-/// The fuzzer plays a hostile client. The limit is ten times the CPU time of a normal call under the sanitizer.
+/// The fuzzer acts as a hostile client. The limit is ten times the CPU time of a normal call under the sanitizer.
 private let callLimit_ns: UInt64 = 50_000_000
 
-/// Checks the CPU time of a call, which does not depend on the machine's load.
+/// Checks the CPU time of crashd for a call, which does not depend on the machine's load.
 ///
-/// A call that takes too long is repeated twice, because crashd may have done other work during the call.
+/// Repeats a call that takes too long twice, because crashd can have done other work during the call.
 private func watch(_ bytes: [UInt8]) {
   let limit_ns = callLimit_ns * UInt64(bytes.count / 1024 + 1)
   let isCheap = (0..<3).contains { _ in
@@ -124,7 +124,7 @@ private func call(_ bytes: [UInt8]) {
   defer { close(socket) }
   write(bytes + [0], socket)
   _ = shutdown(socket, Int32(SHUT_WR))
-  // No answer within the time limit is not a failure here, because the call may wait for an event that never happens.
+  // A missing reply is not a failure here, because the call can wait for an event that never occurs.
   awaitAnswer(socket, patience_ms: 20, mayTakeLonger: true)
   calls += 1
   guard calls % 64 == 0 else { return }
@@ -136,7 +136,7 @@ private func call(_ bytes: [UInt8]) {
 }
 
 private func write(_ bytes: [UInt8], _ socket: Int32) {
-  // While this client sends its call, crashd may close the connection.
+  // crashd can close the connection while this client still sends its call.
   _ = bytes.withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
 }
 

@@ -1,5 +1,5 @@
-// The entry point that libFuzzer calls for each input, which is the body of a batch. scripts/fuzz/readers builds this target
-// together with the parser of Fleet.
+// The entry point for libFuzzer. An input is the body of a batch. scripts/fuzz/readers builds this target together with
+// the parser of Fleet.
 internal import CrashReport
 
 /// Parses a body.
@@ -39,7 +39,9 @@ private func check(_ item: Result<IngestItem, IngestProblem>, within input: [UIn
   }
 }
 
-/// Any JSON value, whose content does not matter.
+/// Any JSON value.
+///
+/// Its content does not matter.
 private struct AnyJSON: JSONBuildable {
   static func json(null: Void) -> AnyJSON { AnyJSON() }
   static func json(bool: Bool) -> AnyJSON { AnyJSON() }
@@ -50,7 +52,7 @@ private struct AnyJSON: JSONBuildable {
   static func json(object: [String: AnyJSON]) -> AnyJSON { AnyJSON() }
 }
 
-/// Compares the scanner with crashd's parser: whatever is JSON for crashd is JSON for the fleet.
+/// Compares the scanner with crashd's parser: if crashd's parser accepts an input as JSON, the scanner must accept it.
 private func compareSyntax(_ input: [UInt8]) {
   guard !input.contains(UInt8(ascii: "\n")), (try? JSONParser<AnyJSON>.parse(input, depth: 60)) != nil else { return }
   let body = Array("{\"x\":".utf8) + input + [UInt8(ascii: "}")]

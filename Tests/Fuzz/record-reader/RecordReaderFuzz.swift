@@ -1,5 +1,5 @@
-// The entry point that libFuzzer calls for each input. An input is either a log, or the pieces of a record line's
-// payload. The target computes the payload's checksums, because a random payload never has the right ones.
+// The entry point that libFuzzer calls for each input. An input is a log, or a list of pieces of a record line's
+// payload. The target computes the payload's checksums, because a random payload never has the right checksums.
 // scripts/fuzz/readers builds this target together with TestRecordLine.swift of Tests/Kit.
 internal import CShimRing
 import CrashReport
@@ -7,8 +7,8 @@ import CrashRing
 
 /// Reads a log or the pieces of a payload.
 ///
-/// The lowest bit of the first byte selects one of the two. A trap, a finding of a sanitizer or a failed precondition
-/// ends the process.
+/// The lowest bit of the first byte selects between these two. A trap, a finding of a sanitizer or a failed
+/// precondition ends the process.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzRecordReader(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
   let input = Array(UnsafeBufferPointer(start: data, count: count))

@@ -38,7 +38,7 @@ public func fuzzRingReader(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int32 
   return 0
 }
 
-/// The rings that inputs patch, and the copies from which they are restored.
+/// The rings that the inputs patch, and the copies from which the target restores the rings.
 private enum Rings {
   nonisolated(unsafe) static let full = makeFull()
   nonisolated(unsafe) static let pristineFull = makeFull()
@@ -76,9 +76,9 @@ private enum Rings {
 private struct Patch {
   var offset: Int
   var bytes: ArraySlice<UInt8>
-  /// The slot of records that the patch changes, or nil.
+  /// The index of the record slot that the patch changes, or nil.
   var slot: Int?
-  /// The entry of the thread table that the patch changes, or nil.
+  /// The index of the entry in the thread table that the patch changes, or nil.
   var thread: Int?
 }
 
@@ -106,8 +106,8 @@ private func part(_ kind: UInt8, index: Int) -> (range: Range<Int>, slot: Int?, 
     (start..<start + size, slot, thread)
   }
   switch kind % 15 {
-  // The range starts after magic, version, architecture and size, because few inputs are enough to cover the checks of
-  // these fields.
+  // The range starts after magic, version, architecture and size, because a few inputs cover the checks of these
+  // fields.
   case 0: return part(24, 512)
   case 1: return part(TestRing.image(index), MemoryLayout<cs_ring_image>.size)
   case 2: return part(TestRing.annotation(index % 64), MemoryLayout<cs_ring_annotation>.size)
@@ -129,7 +129,7 @@ private func part(_ kind: UInt8, index: Int) -> (range: Range<Int>, slot: Int?, 
 }
 
 extension TestRing {
-  /// Commits the current bytes of a slot, with a CRC over as much of the stack as the record states.
+  /// Commits the current bytes of a slot: stores the CRC of as much of the stack as the record states.
   fileprivate func commitAsIs(slot: Int) {
     let at = TestRing.record(slot) + fieldOffset(\cs_ring_record.stack_bytes)
     let wanted = memory.load(fromByteOffset: at, as: UInt32.self)
@@ -144,7 +144,7 @@ extension TestRing {
   }
 }
 
-/// Checks the reader's postconditions, which hold for any bytes.
+/// Checks the reader's postconditions, which must hold for any bytes.
 private func check(_ contents: RingContents) {
   precondition(contents.images.count <= 512 && contents.annotations.count <= 64)
   precondition(contents.breadcrumbs.count <= 128 && contents.records.count <= 64)

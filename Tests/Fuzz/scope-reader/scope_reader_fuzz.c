@@ -1,7 +1,6 @@
 // The entry point that libFuzzer calls for each input. The input is an ELF file. The target describes the variables at
-// an address, and lists the classes that a function names, as crash-analyse does. The target checks the invariants of
-// the text that describes them. scripts/fuzz/elf reports faults in code of this project separately from faults in libdw
-// and libelf.
+// an address, and lists the classes that a function names, as crash-analyse does. It checks the invariants of the
+// resulting text. scripts/fuzz/elf reports faults in code of this project separately from faults in libdw and libelf.
 #include "cs_scope.h"
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +27,7 @@ static void describe(int fd, uint64_t pc) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t count) {
-  // The target reads the address from the start of the input, so that a mutation of the input can change the address.
+  // The target reads the address from the start of the input, so that a mutation can change the address.
   uint64_t pc;
   if (count < sizeof pc) return 0;
   memcpy(&pc, data, sizeof pc);

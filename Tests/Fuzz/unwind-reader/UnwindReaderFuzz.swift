@@ -1,6 +1,6 @@
-// The entry point that libFuzzer calls for each input. An input is either an ELF file, whose unwind tables are
-// extracted and used, or an unwind request. The magic, the offsets and the checksums of a request are corrected,
-// because the reader would refuse a random request at its first check. scripts/fuzz/elf builds this target.
+// The entry point that libFuzzer calls for each input. An input is an ELF file, whose unwind tables the target extracts
+// and uses, or an unwind request. The target corrects the magic, the offsets and the checksums of a request: otherwise
+// the reader would refuse a random request at its first check. scripts/fuzz/elf builds this target.
 import CShimRing
 import CrashSymbols
 import Glibc
@@ -15,7 +15,7 @@ private func makeFile() -> Int32 {
   return descriptor
 }
 
-/// Does the work of crash-analyse for the input.
+/// Processes the input as crash-analyse does.
 ///
 /// A trap, a finding of a sanitizer or a failed precondition ends the process.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -39,8 +39,8 @@ private func unwindWithTables(of image: [UInt8]) {
       preconditionFailure("the extracted tables are unreadable")
     }
     precondition(header.encoded == Array(tables.prefix(UnwindTablesHeader.size)))
-    // The first entry follows the header of 12 bytes. This entry begins with the start of a function, relative to the
-    // table's address.
+    // The first entry follows the header, which has 12 bytes. This entry begins with the start of a function, relative
+    // to the table's address.
     let index = tables[UnwindTablesHeader.size...].dropFirst(12).prefix(4)
     let start = index.reversed().reduce(0) { $0 << 8 | UInt32($1) }
     let pc = header.index.address &+ UInt64(bitPattern: Int64(Int32(bitPattern: start)))
@@ -87,7 +87,7 @@ private enum Forger {
 
   /// Turns the input into a request with a valid magic, few threads and images, and valid checksums.
   ///
-  /// The lowest bit selects whether the offsets are changed to positions inside the input.
+  /// The lowest bit selects whether the target moves the offsets to positions inside the input.
   static func request(_ input: [UInt8]) -> [UInt8] {
     var bytes = input
     let isFitted = bytes[0] & 1 == 0
@@ -109,14 +109,14 @@ private enum Forger {
     return bytes
   }
 
-  /// Moves the offset at `at` to a position inside the input.
+  /// Changes the offset at `at` so that it points into the input.
   private static func fit(_ at: Int, _ bytes: inout [UInt8]) {
     let offset = word(at, bytes) % UInt64(bytes.count + 1)
     put(offset, at: at, &bytes)
     put(word(at + 8, bytes) % (UInt64(bytes.count) - offset + 1), at: at + 8, &bytes)
   }
 
-  /// Computes the checksum of an unwind file and writes it into the file.
+  /// Computes the checksum of an unwind file, and writes it into the file.
   private static func seal(_ at: Int, isFitted: Bool, _ bytes: inout [UInt8]) {
     let (offset, size) = (word(at, bytes), word(at + 8, bytes))
     guard size >= UInt64(UnwindTablesHeader.size), offset <= UInt64(bytes.count), size <= UInt64(bytes.count) - offset

@@ -15,7 +15,7 @@
 
 #define FUNCTION __attribute__((noinline, not_tail_called, visibility("default")))
 
-// The functions are not static, so that the host finds their names.
+// The functions are not static, so that the host can look up their names.
 void crash_trap(void);
 void call_trap(void);
 void leaf_write(void *address);
@@ -298,7 +298,7 @@ FUNCTION void call_point_registers(void) {
   depth = 15;
 }
 
-// A record has at most 17 memory ranges, and records the registers that Swift uses first.
+// A record has at most 17 memory ranges. It first records the memory of the registers that Swift uses.
 static bool has_most_useful_memory(const cs_ring_record *record) {
   const int wanted[] = {20, 0, 1, 2, 3, 4, 5, 6, 7, 8};
   for (size_t index = 0; index < sizeof wanted / sizeof wanted[0]; index++) {
@@ -334,7 +334,7 @@ FUNCTION void call_undefined(void) {
   depth = 13;
 }
 
-// The highest byte of an address is ignored, and the address has more than 48 bits without it.
+// The processor ignores the highest byte of an address. Without this byte, the address still has more than 48 bits.
 FUNCTION void far_read(void) {
   const uint64_t volatile address = UINT64_C(0x5523000012345678);
   depth = *(volatile const int *)(uintptr_t)address;

@@ -24,11 +24,11 @@ typedef struct crash {
 extern const crash crashes[];
 extern const size_t crash_count;
 
-// Runs the children of CTestKit, those with a fault in the handler only if `has_nested` is true. Returns the number of
-// children that ran, and adds those that failed to `ret_failures`.
+// Runs the child programs of CTestKit. Runs those with a fault in the handler only if `has_nested` is true. Returns the
+// number of child programs that ran, and adds the number of those that failed to `ret_failures`.
 int run_ways(const char *directory, bool has_nested, int *ret_failures);
 
-// Prints what failed, and returns false.
+// Prints which check failed, and returns false.
 bool complain(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -1,7 +1,8 @@
 // aarch64-host: crashes in known functions with known registers, and compares the records. The program runs on AArch64,
 // or under qemu-user; scripts/check/aarch64 builds it.
 // Usage: aarch64-host DIRECTORY [frames] [no-nested], with an empty directory
-// `frames` runs only the crashes that compare frames. `no-nested` omits faults in the handler, at which qemu 7.2 ends.
+// `frames` runs only the crashes that compare frames. `no-nested` omits faults in the handler, because they end qemu
+// 7.2.
 #include "host.h"
 
 #include <dirent.h>
@@ -29,7 +30,7 @@ bool complain(const char *name, const char *format, ...) {
   return false;
 }
 
-// Maps the spool file that the handler wrote, because no crashd runs. Returns NULL if there is none.
+// Maps the spool file that the handler wrote because no crashd runs. Returns NULL if there is none.
 static const cs_ring *map_ring(const char *directory) {
   char path[512];
   snprintf(path, sizeof path, "%s/spool", directory);
@@ -48,8 +49,8 @@ static const cs_ring *map_ring(const char *directory) {
   return ring;
 }
 
-// Returns the name of a frame's function. This process can look up the name, because the crashed child was forked from
-// it and has the same code addresses.
+// Returns the name of the function of a frame in a crashed child. The child was forked from this process, so its code
+// has the same addresses here.
 static const char *name_of(const cs_ring_frame *frame) {
   Dl_info found = {0};
   const uint64_t pc = frame->pc - ((frame->flags & CS_RING_FRAME_EXACT) == 0);

@@ -8,8 +8,8 @@ enum Objects {
 
   /// Returns the first failure, or nil.
   static func complaint() -> String? {
-    // Each source must be freed when its last reference is released. No reference may leak, and none may be released
-    // twice.
+    // Each source must be freed when the test releases its last reference. The cast must leak no reference, and release
+    // none twice.
     if let complaint = complaint("a number for a text", { NSNumber(value: 1 << 40) }, { $0 as! String == "\(1 << 40)" })
     {
       return complaint
@@ -31,7 +31,7 @@ enum Objects {
       let object = make()
       kept = object
       for _ in 0..<rounds where !cast(opaque(object as Any)) { return "\(name): the cast gave another value" }
-      // The cast uses a copy of the element, and the list keeps its own reference.
+      // The cast consumes a copy of the element, and the list keeps its own reference.
       let list = opaque([object, object] as [Any])
       for _ in 0..<rounds where !list.allSatisfy(cast) { return "\(name): the cast gave another value for an element" }
       guard kept != nil, "\(object)".isEmpty == false else { return "\(name): the source was freed too early" }

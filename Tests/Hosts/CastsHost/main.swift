@@ -7,7 +7,7 @@ import CrashShieldCasts
 import Foundation
 import TestKit
 
-/// Writes without a buffer, because the process may end.
+/// Writes without a buffer, because the process can end at any time.
 func tell(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 
 /// Writes the records of the shield: kind, mode, count, and the frames as addresses in this program's file.
@@ -47,8 +47,8 @@ case "works":
 case "objects":
   tell(Objects.complaint() ?? "right")
 case "within":
-  // The callback for a failed cast performs another cast that fails. The hook does not handle this inner cast, and the
-  // runtime ends the process.
+  // The callback for a failed cast performs another cast, which also fails. The hook does not handle this inner cast,
+  // so the runtime ends the process.
   Shield.onIncident { _ in tell("within \(CastsFault.given[1].fault.body())") }
   tell("value \(CastsFault.given[0].fault.body())")
 default:

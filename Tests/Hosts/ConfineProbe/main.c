@@ -30,7 +30,7 @@ static bool stat_path(void) {
   return stat("/etc/passwd", &status) == 0;
 }
 
-// This call may succeed in a confined process: fstat() makes the same system call with an empty path, and a seccomp
+// This call can succeed in a confined process: fstat() makes the same system call with an empty path, and a seccomp
 // filter cannot read the path.
 static bool stat_path_at(void) {
   struct stat status;
@@ -88,9 +88,9 @@ static bool make_code(void) {
 }
 
 static bool use_memory(void) {
-  // Allocates small and large blocks, because malloc serves small ones from the heap and large ones by mmap().
+  // Allocates small and large blocks: malloc takes small ones from the heap, and large ones from mmap().
   for (uint64_t used = 0; used < 2 * CS_CONFINE_MEMORY_BYTES; used += 1 << 20) {
-    // The memory is volatile, because the compiler may otherwise remove memory that is never read.
+    // The memory is volatile, because the compiler can remove memory that is never read.
     volatile char *piece = malloc(1 << 20);
     if (!piece) return false;
     *piece = 1;

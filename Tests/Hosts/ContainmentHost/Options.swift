@@ -10,7 +10,7 @@ struct Options {
 
     """
 
-  /// The time at which the traps happen.
+  /// When the traps occur, relative to the other requests.
   enum Moment: String {
     /// While all other requests run.
     case running
@@ -18,9 +18,9 @@ struct Options {
     case start
     /// While the process exits.
     case exit
-    /// Repeatedly, while requests begin and end.
+    /// Again and again, while requests begin and end.
     case load
-    /// Before many requests of random durations.
+    /// Before the requests begin, which have random durations.
     case before
   }
 

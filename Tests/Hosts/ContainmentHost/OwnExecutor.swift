@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Runs each job on a new thread, as an executor of a program might.
+/// Runs each job on a new thread, as an executor of a program can do.
 final class OwnExecutor: TaskExecutor {
   private final class Work: Sendable {
     let job: UnownedJob
@@ -19,7 +19,7 @@ final class OwnExecutor: TaskExecutor {
     var thread = pthread_t()
     let run: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
       guard let context = unsafe context else { return nil }
-      // `passRetained` made the pointer, and only this thread consumes its reference.
+      // Invariant: `passRetained` made the pointer, and only this thread consumes its reference.
       unsafe Unmanaged<Work>.fromOpaque(context).takeRetainedValue().run()
       return nil
     }

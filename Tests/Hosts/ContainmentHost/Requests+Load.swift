@@ -30,7 +30,7 @@ extension Requests {
 
   /// Traps first, and then runs `count` requests of random durations while the process drains.
   ///
-  /// A task with a timer runs beside the requests, as the periodic jobs of a server do.
+  /// A task with a timer runs beside the requests, like the periodic jobs of a server.
   func runAfterTrap(longest: Duration) async {
     let way = way
     let jobs = Task {
@@ -46,7 +46,7 @@ extension Requests {
     jobs.cancel()
   }
 
-  /// Runs a request, and counts its end.
+  /// Runs a request, and counts how it ended.
   private static func count(_ work: @escaping @Sendable () async throws -> Void) async {
     do {
       try await Shield.withContainedRequest("GET /load", work)
@@ -60,7 +60,7 @@ extension Requests {
     }
   }
 
-  /// Calls the body `count` times, on a limited number of tasks.
+  /// Calls the body `count` times, from a limited number of tasks.
   private static func onConnections(_ count: Int, _ body: @escaping @Sendable (Int) async -> Void) async {
     await withTaskGroup(of: Void.self) { group in
       for connection in 0..<min(connections, count) {

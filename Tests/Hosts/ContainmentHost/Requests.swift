@@ -2,16 +2,16 @@ internal import CTestKit
 internal import CrashShield
 internal import Glibc
 
-/// The requests of a run: those that trap, and those that are in flight beside them.
+/// The requests of a run: those that trap, and those that are in flight at the same time.
 struct Requests: Sendable {
-  /// The number of pauses that each request makes after the trap before the request finishes.
+  /// The number of pauses that each request makes between the trap and its own end.
   private static let steps = 8
 
   var way: Way
   var count: Int
   var trapCount: Int
 
-  /// Runs all requests, and returns when each of them has been answered.
+  /// Runs all requests, and returns when each of them has ended.
   func run() async {
     await withTaskGroup(of: Void.self) { group in
       for number in 0..<count {
@@ -42,13 +42,13 @@ struct Requests: Sendable {
     }
   }
 
-  /// A request that traps when all other requests are in flight.
+  /// A request that traps while all other requests are in flight.
   private func trap(_ number: Int) async {
     let (way, count) = (way, count)
     do {
       try await Shield.withContainedRequest("GET /bad", id: "\(number)") {
         while ch_get(CH_BEGUN) < count { try await Task.sleep(for: .milliseconds(1)) }
-        // Each trap but the first comes some milliseconds after the trap before it.
+        // Each trap except the first occurs some milliseconds after the one before.
         try await Task.sleep(for: .milliseconds(3 * number))
         try await way.trap()
       }

@@ -23,7 +23,7 @@ private enum Local {
 }
 
 extension Way {
-  /// Traps of threads that hold no object or lock that another request needs.
+  /// Traps of a thread that holds no object or lock that another request needs.
   static let contained: [Way] = [
     Way("index") { boom() },
     Way("deep") { _ = boom(below: 100) },
@@ -37,13 +37,14 @@ extension Way {
     },
     Way("unwrap") {
       announce()
-      // getenv returns nil, because the variable does not exist. The trap is the purpose of this request.
+      // getenv returns nil, because the variable does not exist, so the unwrap traps. This trap is the purpose of the
+      // request.
       // swift-format-ignore: NeverForceUnwrap
       _ = unsafe getenv("CONTAINMENT_HOST_NONE")!
     },
     Way("overflow") {
       announce()
-      // The comparison uses the sum, so that optimized code computes it, too.
+      // The comparison uses the sum, so that optimized code also computes the sum.
       if Int32.max + Int32(getpid()) == 0 { announce() }
     },
     Way("c-function") { ch_trap() },

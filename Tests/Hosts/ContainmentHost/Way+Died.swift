@@ -18,7 +18,7 @@ extension Way {
     Way("forced-cast") {
       announce()
       let value: any Sendable = getpid()
-      // The abort is the purpose of this request.
+      // This abort is the purpose of the request.
       // swift-format-ignore: NeverForceUnwrap
       _ = value as! String
     },

@@ -15,7 +15,7 @@ private enum Local {
 private let gate = ExclusiveGate()
 
 extension Way {
-  /// Traps after which the shield cannot determine whether the process can continue.
+  /// Traps after which the shield cannot determine whether the process is able to continue.
   static let drained: [Way] = [
     Way("deeper-than-the-unwind") { _ = boom(below: 300) },
     Way("immediate") { await Task.immediate { _ = boom() }.value },
@@ -48,7 +48,7 @@ extension Way {
     Way("print") { print(Printed()) },
     Way("qsort") {
       var numbers: [CInt] = [3, 1, 2]
-      // The count and the size are those of the array.
+      // Invariant: the count and the size are those of the array.
       unsafe qsort(&numbers, 3, 4) { _, _ in CInt(truncatingIfNeeded: boom()) }
     },
     Way("dispatch-sync") { _ = DispatchQueue(label: "sync").sync { boom() } },

@@ -4,7 +4,7 @@ internal import Glibc
 internal import Synchronization
 
 private let mutex = Mutex(0)
-// The mutex is never deallocated, and is initialized before the first access.
+// Invariant: the mutex is never deallocated, and is initialized before the first access.
 nonisolated(unsafe) private let posixMutex = {
   let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   unsafe pthread_mutex_init(mutex, nil)
@@ -73,6 +73,6 @@ private enum Loop {
     ch_loop_wake()
   }
 
-  /// Runs a function on the event loop, and waits for its end.
+  /// Runs a function on the event loop, and waits until it has returned.
   static func touch() async { await withCheckedContinuation { continuation in submit { continuation.resume() } } }
 }

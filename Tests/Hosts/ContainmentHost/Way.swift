@@ -7,7 +7,7 @@ struct Way: Sendable {
   var name: String
   /// Prepares the process, before the shield starts.
   var prepare: @Sendable () -> Void = {}
-  /// The code of requests that need an object of the trapped request, or nil if no other request needs one.
+  /// The code of the requests that need an object or a lock of the trapped request, or nil if no request needs one.
   var depend: (@Sendable () async -> Void)?
   /// Traps.
   var trap: @Sendable () async throws -> Void
@@ -25,7 +25,7 @@ struct Way: Sendable {
   static let all = contained + waited + drained + died
 }
 
-/// Tells the other requests that the trap is imminent.
+/// Tells the other requests that the trap is about to occur.
 func announce() { ch_add(CH_TRAPPING, 1) }
 
 /// Traps, because an index is out of range.

@@ -51,6 +51,6 @@ case .exit:
   Task.detached { await requests.run() }
   while ch_get(CH_TRAPPING) == 0 { try await Task.sleep(for: .milliseconds(1)) }
 }
-// The process ends itself when the drain has ended. The supervisor detects a drain that does not end.
+// The process ends when the drain has ended. If the drain does not end, the supervisor reports it.
 while Shield.isDraining && !options.exits { try await Task.sleep(for: .milliseconds(10)) }
 exit(0)

@@ -2,7 +2,7 @@ import CrashShield
 import Foundation
 import Synchronization
 
-/// Checks of correctly isolated work, which the runtime makes through executors, and checks that may return false.
+/// Executor checks of correctly isolated code, and checks that are allowed to return false.
 enum Correct {
   /// Runs all checks, then ends the process.
   static func begin() {
@@ -24,7 +24,7 @@ enum Correct {
     await Fault.counter.verify()
     await teller.verify()
     await Fault.silent.verify()
-    // These checks run outside of any task, so only the executor can answer them.
+    // These checks run outside of a task, so only the executor can answer them.
     await later({ DispatchQueue.main.async(execute: $0) }, assumeMain)
     await later(
       { body in DispatchQueue.main.async { DispatchQueue(label: "in main").sync(execute: body) } }, requireMain)
@@ -34,11 +34,11 @@ enum Correct {
     await later(Fault.silent.executor.loop.execute) { requireSilent(Fault.silent) }
   }
 
-  /// Runs checks that may return false without a failure.
+  /// Runs checks that are allowed to return false.
   private static func questions() async {
     await Task.immediate { @MainActor in Screen.shared.draw() }.value
     await Task.immediate { @Telling in Fault.told.changed() }.value
-    // Checks whether conformances of the main actor and of another actor can be used here.
+    // Checks whether the conformances of the main actor and of another actor can be used in this context.
     let values: [Any] = [Window(), Told()]
     if values.contains(where: { $0 is any Shown }) { tell("wrong: a conformance applies off its actor") }
     await withCheckedContinuation { continuation in _ = Leaving { continuation.resume() } }

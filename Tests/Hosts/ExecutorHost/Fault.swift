@@ -1,5 +1,5 @@
-// Failing executor checks of an ordinary program. This file does not depend on the shield. The record's stack
-// identifies the line of each fault: the innermost frame of this file has that line.
+// Executor checks that fail, as in an ordinary program. This file does not depend on the shield. The stack in the
+// record shows the line of each fault, because the innermost frame of this file has that line.
 import Foundation
 import Synchronization
 
@@ -24,7 +24,7 @@ actor Counter {
   func verify() { requireCounter(self) }
 }
 
-/// An actor on an executor that can report whether it is the current executor.
+/// An actor on an executor that can answer whether it is the current executor.
 actor Teller {
   nonisolated let executor = Loop()
 
@@ -35,8 +35,8 @@ actor Teller {
   func verify() { requireTeller(self) }
 }
 
-/// An actor on an executor that cannot report whether it is current. Its check can only trap if the executor is not
-/// current.
+/// An actor on an executor that cannot answer whether it is the current executor. The check of this executor can only
+/// trap if the executor is not current.
 actor Silent {
   nonisolated let executor = CheckingLoop()
 
@@ -84,7 +84,7 @@ final class Told: @preconcurrency Delegate {
 @inline(never) func assumeCounter(_ counter: Counter) { counter.assumeIsolated { $0.count() } }
 @inline(never) func requireCounter(_ counter: Counter) { counter.preconditionIsolated() }
 @inline(never) func assumeMainElsewhere() { MainActor.assumeIsolated { work() } }
-// This function differs from the previous functions, because the optimizer would merge equal functions.
+// Its code differs from that of the functions above, because the optimizer would merge equal functions.
 @inline(never) func assumeCounterElsewhere(_ counter: Counter) {
   counter.assumeIsolated {
     $0.count()
@@ -153,7 +153,7 @@ extension Fault {
   ]
 }
 
-/// An actor whose work wrongly assumes the isolation of another actor.
+/// An actor whose code wrongly assumes that another actor isolates it.
 actor Other {
   func work() { requireTeller(Fault.teller) }
 }

@@ -6,10 +6,10 @@ enum Hooks {
 
   /// Clears the hooks.
   ///
-  /// After this call the runtime works as without the shield.
+  /// The runtime then works as without the shield.
   static func clear() {
     for name in names {
-      // The hook variables belong to the runtime. The write is safe, because no other thread runs yet.
+      // Invariant: the hook variables belong to the runtime. No other thread runs yet, so the write is not a race.
       unsafe dlsym(nil, name)?.storeBytes(of: nil, as: UnsafeRawPointer?.self)
     }
   }

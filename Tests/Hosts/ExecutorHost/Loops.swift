@@ -3,7 +3,7 @@ import Synchronization
 
 /// An event loop like SwiftNIO's, with its own thread.
 ///
-/// The loop can report whether it is the current executor.
+/// It can answer whether it is the current executor.
 final class Loop: SerialExecutor {
   private let queue = DispatchQueue(label: "loop")
   private let thread = Mutex<pthread_t?>(nil)
@@ -29,9 +29,9 @@ final class Loop: SerialExecutor {
   func checkIsolated() { precondition(isInLoop, "not in the loop") }
 }
 
-/// A loop that cannot report whether it is the current executor, like the loop of SwiftNIO 2.
+/// A loop that cannot answer whether it is the current executor, like the event loop of SwiftNIO 2.
 ///
-/// The loop's check traps if the loop is not the current executor.
+/// Its check traps if it is not the current executor.
 final class CheckingLoop: SerialExecutor {
   let loop = Loop()
 

@@ -13,7 +13,7 @@ func tell(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").u
 
 /// Writes the shield's records.
 ///
-/// Each frame is written as an address in this program's file.
+/// Writes each frame as an address in this program's file.
 func tellRecords() {
   let base = UInt(cs_test_program_start())
   for incident in Shield.guardIncidents {
@@ -24,7 +24,7 @@ func tellRecords() {
   }
 }
 
-/// Runs a body on a thread on which no task ever ran.
+/// Runs a body on a thread that has never run a task.
 func elsewhere(_ body: @escaping @Sendable () -> Void) {
   let done = DispatchSemaphore(value: 0)
   Thread.detachNewThread {
@@ -35,7 +35,7 @@ func elsewhere(_ body: @escaping @Sendable () -> Void) {
 }
 
 func setMode(_ word: String) {
-  // The callback writes its line before the fault ends the process.
+  // Writes the incident in the callback, because the fault can end the process afterwards.
   Shield.onIncident { tell("met \($0.kind) \($0.mode) \($0.count)") }
   if word == "plain" {
     Hooks.clear()
@@ -69,7 +69,7 @@ case "correct":
   Correct.begin()
   dispatchMain()
 case "served":
-  // After dispatchMain(), the main queue is not bound to a thread. Any thread may therefore run the main queue's work.
+  // After dispatchMain(), the main queue has no thread of its own. Therefore any thread can run the main queue's work.
   setMode(words[2])
   let fault = Fault.all.first { $0.name == words[1] }
   DispatchQueue.main.async {
@@ -101,7 +101,7 @@ case "places":
   elsewhere { for _ in 0..<3 { for body in Fault.places { body() } } }
   tellRecords()
 case "chained":
-  // The executor cannot report whether it is the current executor. The runtime therefore calls the executor's own
+  // The executor cannot answer whether it is the current executor. Therefore the runtime calls the executor's own
   // check.
   let done = DispatchSemaphore(value: 0)
   Fault.silent.executor.loop.execute {

@@ -1,8 +1,8 @@
-// guard-host: a program for tests and for trying out `crashctl guards`. Each line of its standard input causes a fault
-// at a guard. The line "self-test" runs a self-test of the guards, "broken" adds a check that fails, and "last-crash"
-// requests the last crash. The program writes "attached" when crashd has accepted the process. For each fault it writes
-// the mode in force, and whether the program continues. If the guard does not absorb the fault, the process ends as
-// without a guard.
+// guard-host: a program with guards, for tests and for trying `crashctl guards`. Each line of its standard input makes
+// a guarded operation fail. The line "self-test" runs a self-test of the guards, "broken" adds a check that fails, and
+// "last-crash" requests the last crash. The program writes "attached" when crashd has accepted the process. For each
+// fault, it writes the guard mode that applies, and whether the program continues. If the guard does not absorb the
+// fault, the process ends as it would without a guard.
 import CrashShield
 import CrashShieldGuards
 import Dispatch
@@ -10,12 +10,12 @@ import Glibc
 
 func say(_ text: String) {
   let line = Array((text + "\n").utf8)
-  // If the reader of the output has ended, the write fails, and the program ignores the error.
+  // If nothing reads the output any more, write() fails, and the program ignores the error.
   _ = unsafe write(1, line, line.count)
 }
 
 let attached = DispatchSemaphore(value: 0)
-// Sets the program's own mode. An operator's override takes precedence over this mode.
+// Set the program's own mode. An operator's override takes precedence over this mode.
 let word = CommandLine.arguments.dropFirst().first
 if let mode = ShieldMode.allCases.first(where: { "\($0)" == word }) { Shield.setMode(mode) }
 do {
@@ -64,7 +64,7 @@ while let line = readLine() {
     continue
   }
   say("\(Shield.mode(for: .index))")
-  // A value that the compiler cannot compute in advance.
+  // A value that the compiler cannot compute.
   let place = Int(getpid())
   say("\(parts[shielded: place] == nil)")
 }

@@ -1,8 +1,8 @@
-// host EXPECTED: a program with guard slots and, in some runs, with another allocator. If guard slots are off, the
-// program prints the reason, which must contain EXPECTED. With EXPECTED `-`, guard slots must be on. The program calls
-// each function of the malloc family, in threads and in a forked child. Some memory is allocated by one function and
-// freed by another. If guard slots are on, the program runs with pages of 4, 16 and 64 KiB, which kernels for AArch64
-// have. scripts/check/pages builds and runs it.
+// host EXPECTED: a program with guard pages and, in some runs, with another allocator. If guard pages are off, the
+// program prints the reason, which must contain EXPECTED. If EXPECTED is `-`, guard pages must be on. The program calls
+// each function of the malloc family, in threads and in a forked child. Some memory is allocated by a function of one
+// family and freed by a function of another. If guard pages are on, the program runs with pages of 4, 16 and 64 KiB,
+// the sizes of AArch64 kernels. scripts/check/pages builds and runs it.
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -57,7 +57,7 @@ static void use_family(size_t size) {
   char *text = strdup("text");
   REQUIRE(text != NULL && strcmp(text, "text") == 0);
   free(text);
-  // Allocates and frees an object of the class for which this program requests guard slots (`cs_pages_list` in main).
+  // Allocates and frees an object of the class that this program protects by guard pages (`cs_pages_list` in main).
   const void *volatile *object = malloc(BYTES);
   REQUIRE(object != NULL);
   object[0] = metadata;
@@ -91,7 +91,7 @@ static uint64_t incidents(void) {
   return counts.incidents;
 }
 
-// Accesses the byte after an object, and then a freed object. The guard slots detect both accesses, and let them
+// Accesses the byte after an object, and then a freed object. The guard pages detect both accesses, and let them
 // succeed.
 static void access_invalid(void) {
   const void *volatile *const object = malloc(BYTES);
@@ -112,7 +112,7 @@ static void access_invalid(void) {
 }
 
 static void decode_accesses(void) {
-  // Machine code that clang assembled: instructions that store, and instructions that do not.
+  // Machine code that clang assembled: some instructions store, and some do not.
   static const uint32_t stores[] = {0xf9000020, 0xb9000420, 0x38001420, 0x78226820, 0xf81f8020, 0xf8000820, 0xa9000440,
                                     0xadbf07e0, 0xa8000440, 0x3d800020, 0xfc227820, 0x3c9f0020, 0xc8007c41, 0xc800fc41,
                                     0xc8200861, 0xc89ffc20, 0xd9008020, 0x4c007800, 0x0d9f9000};

@@ -1,5 +1,5 @@
-// shim-host: a program that contains only the C shim. Tests start this program and end it.
-// Usage: shim-host ring [together] | memory
+// shim-host: a program that contains only the C code of the shield. Tests start this program, and kill it. Usage:
+// shim-host ring [together] | memory
 #include "host.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 // Writes `attached` when crashd has accepted the process, or `alone` if there is no crashd. Then reads a line and
-// crashes. At the crash the line is on the stack, and also on the heap at an address in a register. The line comes from
-// the test, and no file of the program therefore contains it.
+// crashes. When it crashes, the line is on the stack, and also in a heap block to which a register points. The line
+// comes from the test, so no file of the program contains it.
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 // Starts four threads that write records into a ring with the functions of the signal handler, until a signal kills
-// them. The content of a record is computed from its ticket. A reader can therefore detect a record that two writers
-// mixed. The ring's descriptor is printed first. With `together` the threads write as many records as there are slots.
-// A fifth thread reads these records at the same addresses, and the thread sanitizer observes both sides. In this mode
-// no slot is written twice. A reader that copies bytes during a write, and then discards the copy, would be a data race
-// by design.
+// them. The content of a record depends only on its ticket. Therefore a reader can detect a record to which two writers
+// wrote. The program first prints the number of the ring's descriptor. With `together`, the threads write exactly one
+// record per slot. A fifth thread reads these records through the same mapping, so that the thread sanitizer observes
+// writers and reader. In this mode, no slot is written twice: a reader that copies bytes during a write, and then
+// discards the copy, has a data race by design.
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -65,7 +65,7 @@ static void write_one(void) {
 
 static pid_t parent;
 
-// Writes records until the test, which is the parent process, has ended, even if the test is killed.
+// Writes records until the parent process (the test) has ended, even if the test is killed.
 static void *write_for_ever(void *unused) {
   while (getppid() == parent)
     write_one();
@@ -87,7 +87,7 @@ static bool is_right(const cs_ring_slot *slot, uint64_t ticket) {
          record->stack_bytes == ticket % STACK_MODULUS + 1 && record->frame_count > 0;
 }
 
-// Reads all slots by the protocol that cs_ring.h defines. No other synchronization orders the writers and this reader.
+// Reads all slots by the protocol that cs_ring.h defines. Only this protocol synchronizes the writers with this reader.
 static void *read_all(void *ret_is_right) {
   const cs_ring *ring = cs_testing_ring();
   bool is_good = true;
@@ -109,7 +109,7 @@ static int write_together(void) {
   for (int index = 0; index < WRITER_COUNT; index++) {
     if (pthread_create(&writers[index], NULL, write_share, NULL) != 0) return 3;
   }
-  // Joins the reader first, because joining a writer would also synchronize that writer's records with this thread.
+  // Join the reader first: joining a writer would also synchronize its records with this thread.
   pthread_join(reader, NULL);
   for (int index = 0; index < WRITER_COUNT; index++)
     pthread_join(writers[index], NULL);

@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// A program in another package that is linked without dynamic libraries, not even libc. See scripts/check/static.
+// A program in another package. It is linked without dynamic libraries, not even libc. See scripts/check/static.
 import PackageDescription
 
 let package = Package(

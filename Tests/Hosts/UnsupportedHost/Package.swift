@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// A program that imports each library that a server can use, built as on a platform without support for the shield. See
+// A program that imports each library for servers, built as on a platform that the shield does not support. See
 // scripts/check/unsupported.
 import PackageDescription
 

@@ -22,12 +22,12 @@ STOP_LIMIT = 16
 START_LIMIT = 8
 RUN_LIMIT_S = 120
 CORE_LIMIT = 3
-# The program headers and the notes are at the start of a core file.
+# The program headers and the notes of a core file are at its start.
 NOTES_LIMIT = 4 << 20
 PT_NOTE = 4
 NT_PRSTATUS = 1
 CORES = "FRAMES_CORES" in os.environ
-# A signed return address has its signature above these bits.
+# The signature of a signed return address is in the bits above these.
 ADDRESS_MASK = (1 << 48) - 1 if CORES else (1 << 64) - 1
 SI_USER = 0
 SI_QUEUE = -1
@@ -38,12 +38,12 @@ last_signal = None
 
 def remember(event):
     global last_signal
-    # The script assumes that a SIGTRAP is the crash, because it sets no breakpoints.
+    # The script sets no breakpoints, so a SIGTRAP is the crash.
     last_signal = getattr(event, "stop_signal", "SIGTRAP")
 
 
 def go_on():
-    # "handle SIGTRAP pass" is not used, because it would also pass on the traps that gdb itself uses.
+    # Do not use "handle SIGTRAP pass": it would also pass on the traps that gdb itself uses.
     gdb.execute("signal SIGTRAP" if last_signal == "SIGTRAP" else "continue", to_string=True)
 
 
@@ -60,7 +60,7 @@ def stack():
     frame = gdb.newest_frame()
     pcs = []
     while frame is not None and len(pcs) < FRAME_LIMIT:
-        # The script skips frames that gdb only infers from debug information, because they are not on the stack.
+        # Skip the frames that gdb only infers from debug information, because they are not on the stack.
         if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
             pcs.append(hex(frame.pc() & ADDRESS_MASK))
         frame = frame.older()
@@ -98,7 +98,7 @@ def signalled_thread(path):
 def run_for_core(arguments):
     """Runs the program to its end. Returns its pid, and the stack in its core file, or nothing if there is none."""
     with tempfile.TemporaryDirectory(prefix="frames-", ignore_cleanup_errors=True) as directory:
-        # A program may change its user and then write its core file.
+        # A program can change its user before it writes its core file.
         os.chmod(directory, 0o777)
         program = subprocess.Popen(
             ["/bin/sh", "-c", 'ulimit -c unlimited; exec "$@"', "sh", gdb.current_progspace().filename] + arguments,
@@ -129,7 +129,7 @@ def start():
             gdb.execute("run", to_string=True)
             return
         except gdb.error as error:
-            # `run` can fail, because gdb may still be attached to the previous process.
+            # `run` can fail while gdb is still attached to the previous process.
             print("frames: run", error)
             if attempt + 1 == START_LIMIT:
                 raise
@@ -168,7 +168,7 @@ with open(os.environ["FRAMES_OUTPUT"], "w") as output:
             if not is_passed_on():
                 break
             go_on()
-        # 0: the program has ended without a stop.
+        # 0: the program has ended without a crash.
         pid = gdb.selected_inferior().pid
         pcs = stack() if pid != 0 else []
         output.write(" ".join([run, "|", str(pid)] + pcs) + "\n")
@@ -179,7 +179,7 @@ with open(os.environ["FRAMES_OUTPUT"], "w") as output:
                     break
                 go_on()
         except gdb.error as error:
-            # gdb 13 sometimes reads a thread of a process that has just ended, and fails. All output of the process has
-            # been written before this error.
+            # gdb 13 sometimes reads a thread of a process that has just ended, and fails. The process has written all
+            # its output before this error occurs.
             print("frames:", run, error)
             give_up()

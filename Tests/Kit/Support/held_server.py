@@ -83,7 +83,7 @@ def load(port, deaths, clients):
     fatal = [signal.SIGILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGTRAP, signal.SIGKILL]
     ends = collections.Counter()
     for index in range(deaths):
-        # Requests the next crash only after the restarted server has answered a connection.
+        # Requests the next crash only when the restarted server has answered a connection.
         exchange(port, b"hello")
         answer = exchange(port, b"die %d" % fatal[index % len(fatal)])
         ends["answered" if answer.isdigit() else "lost"] += 1

@@ -53,7 +53,8 @@ requests = open(path, "w")
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 context.load_cert_chain(certificate, key)
-# The thread of the connection's handler does the handshake. A failed handshake therefore ends only this connection.
+# The thread that handles a connection performs the TLS handshake. Therefore a failed handshake ends only this
+# connection.
 server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
 server.handle_error = lambda *arguments: None
 proxy = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy)

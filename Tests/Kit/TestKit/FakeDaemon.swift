@@ -2,14 +2,18 @@ import Foundation
 import Glibc
 import LinuxSystem
 
-/// A listener on its own socket that calls a closure of the test for each connection.
+/// A server on its own socket.
+///
+/// It calls a closure of the test for each connection.
 public final class FakeDaemon: Sendable {
   /// The path of the socket.
   public let socketPath: String
   private let directory: String
   private let listener: Int32
 
-  /// Starts to listen, and runs `answer` on a separate thread for each connection.
+  /// Starts to listen.
+  ///
+  /// Runs `answer` on a separate thread for each connection.
   /// - Throws: `CocoaError` if the directory cannot be created.
   public init(answer: @escaping @Sendable (FakeConnection) -> Void) throws {
     directory = "/tmp/cs-fake-\(UUID().uuidString.prefix(8))"
@@ -43,7 +47,9 @@ public final class FakeDaemon: Sendable {
   }
 }
 
-/// A connection to the fake daemon, which is closed in its deinit.
+/// A connection to the fake daemon.
+///
+/// The deinit closes it.
 public final class FakeConnection {
   private let descriptor: Int32
 
@@ -55,14 +61,14 @@ public final class FakeConnection {
     close(descriptor)
   }
 
-  /// Reads the next call and returns it without its NUL.
+  /// Reads the next call, and returns it without its NUL.
   ///
-  /// Returns nil if the client hung up.
+  /// Returns nil if the client has closed the connection.
   public func call() -> String? {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 64 << 10)
     while bytes.last != 0 {
-      // The pointer is valid, because it covers the array's storage and is used only during the call.
+      // Invariant: the pointer covers the array's storage, and is used only during the call.
       let count = unsafe recv(descriptor, &chunk, chunk.count, 0)
       if count < 0 && errno == EINTR { continue }
       if count <= 0 { return nil }
@@ -71,7 +77,9 @@ public final class FakeConnection {
     return String(decoding: bytes.dropLast(), as: UTF8.self)
   }
 
-  /// Sends bytes, at most `size` at a time, and ignores a client that has hung up.
+  /// Sends bytes, at most `size` at a time.
+  ///
+  /// Ignores an error if the client has closed the connection.
   public func send(_ text: String, piecesOf size: Int = .max) {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
@@ -94,6 +102,6 @@ public final class FakeConnection {
   public func waitForHangup() { while call() != nil {} }
 }
 
-// `Sendable` is unavailable, because each connection is used only by the thread that serves it.
+// `Sendable` is unavailable, because only the thread that serves a connection uses it.
 @available(*, unavailable)
 extension FakeConnection: Sendable {}

@@ -3,7 +3,7 @@
 public import CrashReport
 
 extension OpenEnum where Self: ExpressibleByStringLiteral {
-  /// Creates the value for any word, even for an unknown word.
+  /// Creates the value for any string, even for an unknown one.
   public init(stringLiteral word: String) { self.init(word) }
 }
 

@@ -1,6 +1,6 @@
 /// A random number generator with a seed.
 ///
-/// Generators with equal seeds return equal numbers, and a failure can therefore be reproduced.
+/// Generators with equal seeds return equal numbers, so that a failure can be reproduced.
 public struct SplitMix64: RandomNumberGenerator, Sendable {
   private var state: UInt64
 

@@ -2,9 +2,9 @@ import FoundationEssentials
 public import Glibc
 public import LinuxSystem
 
-/// A directory with a short path (which sockets need).
+/// A directory with a short path, because the path of a Unix socket is limited.
 ///
-/// The directory is removed in the deinit.
+/// The deinit removes the directory.
 public final class TestDirectory: Sendable {
   /// The path of the directory.
   public let path: String
@@ -33,12 +33,11 @@ public final class TestDirectory: Sendable {
 
   /// Writes a file and returns its path.
   ///
-  /// After the return no process has an executable file open for writing.
+  /// When it returns, no process has an executable file open for writing.
   /// - Throws: `SystemError`.
   public func write(_ bytes: [UInt8], to name: String, mode: UInt16 = 0o600) throws -> String {
     let file = "\(path)/\(name)"
-    // Does not use Data.write, because its descriptor is not close-on-exec, and children of other tests would keep it
-    // open.
+    // Does not use Data.write: its descriptor is not close-on-exec, so children of other tests would keep it open.
     let number = unsafe open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     guard number >= 0 else { throw SystemError("create '\(file)'") }
     try Self.fill(Descriptor(owning: number), bytes, mode: mode, file)
@@ -50,7 +49,7 @@ public final class TestDirectory: Sendable {
   private static func fill(_ descriptor: consuming Descriptor, _ bytes: [UInt8], mode: UInt16, _ file: String) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
-      // write() reads at most as many bytes as the slice has.
+      // Invariant: write() reads at most as many bytes as the slice has.
       let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor.number, $0.baseAddress, $0.count) }
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { throw SystemError("write '\(file)'") }
@@ -59,16 +58,16 @@ public final class TestDirectory: Sendable {
     guard fchmod(descriptor.number, mode_t(mode)) == 0 else { throw SystemError("chmod '\(file)'") }
   }
 
-  /// Waits until no process has the file open for writing, because the kernel refuses to execute a file that is open
-  /// for writing (ETXTBSY).
+  /// Waits until no process has the file open for writing, because the kernel refuses to execute such a file (ETXTBSY).
   ///
-  /// This process has closed the file, but a child of another test may hold a copy of the descriptor until its exec.
+  /// This process has closed the file, but a child of another test can have a copy of the descriptor until it calls
+  /// exec.
   private static func awaitLastWriter(of file: String) throws {
     let number = unsafe open(file, O_RDONLY | O_CLOEXEC)
     guard number >= 0 else { throw SystemError("open '\(file)'") }
     let reader = Descriptor(owning: number)
-    // The kernel grants a read lease only for a file that no process has open for writing. The number of attempts is
-    // bounded, in case a process never closes the file.
+    // The kernel grants a read lease only for a file that no process has open for writing. Limits the number of
+    // attempts, because a process could never close the file.
     for _ in 0..<60_000 {
       if fcntl(reader.number, setLease, F_RDLCK) == 0 { return }
       guard errno == EAGAIN else { throw SystemError("lease '\(file)'") }
@@ -78,5 +77,5 @@ public final class TestDirectory: Sendable {
   }
 }
 
-// This constant is copied from <linux/fcntl.h>, because Swift's Glibc module does not import it.
+// A constant of <linux/fcntl.h>, which Swift's Glibc module does not import.
 private let setLease: Int32 = 1024

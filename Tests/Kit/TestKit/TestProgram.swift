@@ -11,7 +11,7 @@ public enum TestProgram: Sendable {
 
   /// A copy of this process's environment, with Swift's own backtracer disabled.
   ///
-  /// The backtracer needs system calls that a confined process may not perform.
+  /// The backtracer needs system calls that a confined process is not allowed to make.
   public static var environment: [String: String] {
     ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
   }
@@ -21,7 +21,7 @@ public enum TestProgram: Sendable {
 
   /// The exit status and the output of a program.
   public struct Answer: Sendable {
-    /// The exit status, or the negated number of the signal.
+    /// The exit status, or the negative number of the signal that ended the program.
     public var status: Int32
     /// The standard output.
     public var output: Data
@@ -34,9 +34,9 @@ public enum TestProgram: Sendable {
 
   /// Runs a program until it ends.
   ///
-  /// The streams of the program are files, because a pipe could fill up and block the program.
+  /// The streams are files, because a full pipe would block the program.
   ///
-  /// Pass false for `leavesCore` if the program crashes on purpose. Without an input the program reads /dev/null.
+  /// Pass false for `leavesCore` if the program crashes on purpose. Without an input, the program reads /dev/null.
   /// - Throws: The errors of Foundation's `Process` and file functions.
   public static func run(
     _ program: URL, _ arguments: [String] = [], environment: [String: String] = TestProgram.environment,

@@ -4,7 +4,7 @@ internal import CShimRing
 ///
 /// The writer uses only literals with base 0, and skips words that are zero.
 public enum TestRecordLine: Sendable {
-  /// The mark and the version with which a line begins.
+  /// The prefix with which a line begins: the mark and the version.
   public static let prefix = CS_RECORD_LINE_PREFIX
 
   /// Returns the line of a ring's header, first two images, first annotation and slot 0 with 64 bytes of its stack.
@@ -36,26 +36,26 @@ public enum TestRecordLine: Sendable {
     return offset
   }
 
-  /// Returns a piece of words.
+  /// Encodes a piece of words.
   public static func piece(at offset: Int, after end: Int = 0, words: [UInt64]) -> [UInt8] {
     place(offset - end, kind: 0) + varint(UInt64(words.count)) + words.flatMap(literal)
   }
 
-  /// Returns a piece of bytes.
+  /// Encodes a piece of bytes.
   public static func piece(at offset: Int, after end: Int = 0, bytes: [UInt8]) -> [UInt8] {
     place(offset - end, kind: 1) + varint(UInt64(bytes.count)) + bytes
   }
 
-  /// Returns a payload with its head and its checksum.
+  /// Returns a payload with this head, and with its checksum.
   public static func payload(_ pieces: [UInt8], head: [UInt16] = [], length: Int? = nil) -> [UInt8] {
     let numbers = [UInt16(length ?? pieces.count + 22)] + head + [UInt16](repeating: 0, count: 8 - head.count)
     let contents = numbers.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] } + pieces
-    // The buffer has `contents.count` bytes.
+    // Invariant: the buffer has `contents.count` bytes.
     let crc = unsafe contents.withUnsafeBytes { unsafe cs_ring_crc32c(0, $0.baseAddress, $0.count) }
     return contents + (0..<4).map { UInt8(truncatingIfNeeded: crc >> (8 * $0)) }
   }
 
-  /// Returns the line of a payload.
+  /// Returns the record line with a payload.
   public static func text(_ payload: [UInt8]) -> String {
     let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     var (text, bits, count): ([UInt8], UInt32, UInt32) = ([], 0, 0)

@@ -139,7 +139,7 @@ extension Operation {
       return sum
     },
     // The limit is higher than three times the plain operation's cost, because the plain operation only compares two
-    // pointers. The guard also retains the object during the check.
+    // pointers. The guard also retains and releases the object.
     Operation("G8 class as! its subclass", .looked) { input in
       var sum = 0
       for value in input.animals { sum &+= (value as! Dog).age }

@@ -5,7 +5,7 @@ import Synchronization
 
 /// An operation in its plain form and its guarded form.
 ///
-/// Each form runs the given number of loop iterations, and both forms return the same sum.
+/// Both forms run the given number of loop iterations, and return the same sum.
 struct Operation: Sendable {
   typealias Work = @Sendable (Input) throws -> Int
 
@@ -39,10 +39,11 @@ struct Operation: Sendable {
     self.guarded = guarded
   }
 
-  /// Runs each form once between marks, so that callgrind counts its instructions.
+  /// Runs each form once between the marks of callgrind (marks.h), so that callgrind counts only the instructions of
+  /// this run.
   func count(_ input: Input) throws {
     for (form, work) in [("plain", plain), ("guarded", guarded)] {
-      // A run before the marks is not counted, because it includes one-time initialization.
+      // An earlier run of each form is outside the marks, because it includes one-time initialization.
       let sum = try work(input)
       mark_begin()
       let again = try work(input)
@@ -51,8 +52,9 @@ struct Operation: Sendable {
     }
   }
 
-  /// Returns the nanoseconds of all iterations for each form: the minimum of many rounds, in which both forms
-  /// alternate.
+  /// Returns, for each form, the nanoseconds of all iterations: the minimum of many rounds.
+  ///
+  /// Each round runs both forms.
   func time(_ input: Input) throws -> (plain: Int, guarded: Int) {
     var best = (plain: Int.max, guarded: Int.max)
     for _ in 0..<100 {
@@ -80,7 +82,9 @@ struct Point {
   var name: String
 }
 
-/// The inputs of the operations, whose values the compiler cannot compute.
+/// The inputs of the operations.
+///
+/// The compiler cannot compute their values.
 struct Input {
   let turns: Int
   /// Indices below 1,000, in random order.

@@ -1,5 +1,5 @@
-// Measures the cost of guards in a package that depends on this package. The results are the instructions of each plain
-// and guarded operation (with callgrind), their times, and the nanoseconds of an absorbed fault.
+// Measures the cost of guards in a package that depends on swift-crash-shield. Prints the instructions of each plain
+// and each guarded operation (with callgrind), their times, and the nanoseconds of an absorbed fault.
 import CrashShield
 import CrashShieldGuards
 
@@ -28,12 +28,12 @@ default: fail(usage)
 
 /// Returns the nanoseconds of one absorbed fault: the minimum of several rounds.
 ///
-/// The first fault at the call site is not measured.
+/// The first fault at a call site is not measured.
 func absorbed(_ turns: Int) -> Int {
   let numbers = opaque([1, 2, 3])
   let nowhere = opaque(-1)
   var best = Int.max
-  // Many short rounds are used, because other processes would interrupt long rounds.
+  // Uses many short rounds, because other processes would interrupt a long round.
   for _ in 0..<400 {
     let start = now()
     for _ in 0..<turns { _ = opaque(numbers[shielded: nowhere]) }
@@ -46,7 +46,8 @@ extension Operation {
   static let all =
     index + positions + ranges + changes + values + casts + numbers + checks + memory + services + foundation
 
-  /// The limit of instructions as text: a multiple of the plain operation's instructions, or an absolute number.
+  /// The limit of instructions as text: a multiple of the plain operation's instructions, or an absolute number of
+  /// instructions.
   var limit: String {
     switch promise {
     case .time, .timed, .instructions: "3x"

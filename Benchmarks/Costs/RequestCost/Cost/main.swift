@@ -47,8 +47,8 @@ func processorTime_ns() -> UInt64 {
 
 /// Measures the calls, which all run on one thread, because no call suspends.
 func measure(_ way: Way, _ count: Int) async -> (time_ns: UInt64, allocations: UInt) {
-  // Makes some calls before the measurement. The first request of a process verifies that the handler can find
-  // requests, and the first task-local value of a task allocates memory for later values.
+  // Makes some calls before the measurement. The first request of a process checks that the handler can find requests,
+  // and the first task-local value of a task allocates memory for later values.
   _ = await run(way, 10)
   let (allocations, start_ns) = (allocation_count(), processorTime_ns())
   _ = await run(way, count)

@@ -13,7 +13,7 @@ enum cs_inflate_result {
   CS_INFLATE_NO_MEMORY
 };
 
-/// Decompresses one gzip member into `output`, which has `limit_bytes` bytes.
+/// Decompresses one gzip member into `output`, which has room for `limit_bytes` bytes.
 ///
 /// Stores the number of decompressed bytes in `ret_bytes`. Data after the member is an error.
 enum cs_inflate_result cs_inflate(const uint8_t *input, size_t input_bytes, uint8_t *output, size_t limit_bytes,

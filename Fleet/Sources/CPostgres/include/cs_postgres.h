@@ -1,4 +1,4 @@
-// Calls of libpq with all parameters in one buffer, which spares Swift arrays of pointers.
+// Calls libpq with all parameters in one buffer, so that Swift needs no arrays of pointers.
 #pragma once
 
 #include <postgresql/libpq-fe.h>
@@ -18,23 +18,23 @@ struct cs_pg_parameters {
   size_t count;
 };
 
-/// What a connection reported besides its results.
+/// What a connection reported in notices, which are not part of results.
 struct cs_pg_notices {
   /// A commit returned before a standby had confirmed it, because an operator canceled the wait.
   bool is_unreplicated;
 };
 
-/// Connects with a connection string or a URI of libpq, which takes precedence over the defaults of this function.
+/// Connects with a connection string or a URI of libpq. Its values override the defaults of this function.
 ///
 /// Returns NULL if memory is exhausted.
 PGconn *cs_pg_connect(const char *info);
 
-/// Stores the notices of a connection in `notices`, which must be valid as long as the connection.
+/// Stores the notices of a connection in `notices`. `notices` must stay valid until the connection is closed.
 void cs_pg_watch(PGconn *connection, struct cs_pg_notices *notices);
 
 /// How a call ended.
 enum cs_pg_outcome {
-  /// `ret_result` has the result, which may be an error of the server.
+  /// The call stored a result in `ret_result`. The result can be an error of the server.
   CS_PG_ANSWERED,
   /// The connection is broken.
   CS_PG_BROKEN,
@@ -52,7 +52,8 @@ enum cs_pg_outcome cs_pg_prepare(PGconn *connection, const char *name, const cha
 enum cs_pg_outcome cs_pg_run(PGconn *connection, const char *name, const struct cs_pg_parameters *parameters,
                              int timeout_ms, PGresult **ret_result);
 
-/// Runs SQL, which may contain several statements. The result is the last one, or that of the statement that failed.
+/// Runs SQL, which can contain several statements. The result is that of the statement that failed, or else that of the
+/// last statement.
 enum cs_pg_outcome cs_pg_script(PGconn *connection, const char *sql, int timeout_ms, PGresult **ret_result);
 
 /// Closes the connection without waiting for the server, and then frees it.

@@ -1,16 +1,16 @@
 /// Bars over time, as a small SVG without text.
 ///
-/// The template stretches the plot to the width of its place; labels are HTML beside it. In JSON it is its points.
+/// The template stretches the plot to the available width; labels are HTML beside it. Its JSON has only the points.
 struct BarPlot: Encodable, Sendable, Equatable {
   /// The value of one bar.
   struct Point: Encodable, Sendable, Equatable {
     var label: String
     var count: Int
-    /// The path that the bar leads to; nil without a link.
+    /// The path of the page that the bar links to; nil without a link.
     var path: String?
   }
 
-  /// A bar with its place in the plot.
+  /// A bar with its position in the plot.
   struct Bar: Sendable, Equatable {
     var x, y, width, height: String
     var label: String
@@ -23,7 +23,7 @@ struct BarPlot: Encodable, Sendable, Equatable {
   }
 
   var points: [Point]
-  /// What the plot shows, for people who cannot see it.
+  /// A text alternative for people who cannot see the plot.
   var summary: String
   let bars: [Bar]
   let ticks: [Tick]
@@ -47,7 +47,7 @@ struct BarPlot: Encodable, Sendable, Equatable {
     isEmpty = most == 0
     bars = points.enumerated().compactMap { index, point in
       guard point.count > 0, most > 0 else { return nil }
-      // A single event must be visible beside a bar of a million.
+      // A bar of one event must be visible beside a bar of a million events.
       let tall = max(2, Double(point.count) / Double(most) * Double(height))
       return Bar(
         x: Self.text(Double(index) * Self.barWidth + 1), y: Self.text(Double(height) - tall),

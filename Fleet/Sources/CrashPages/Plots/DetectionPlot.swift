@@ -2,7 +2,7 @@ internal import Glibc
 
 /// The detection probability of each class against the memory of its quarantine, on a logarithmic axis.
 struct DetectionPlot: Sendable, Equatable {
-  /// A class with the interval of its estimate.
+  /// A class with its estimated detection probability and the confidence interval.
   struct Mark: Sendable, Equatable {
     var x, y, top, bottom: String
     var label: String
@@ -19,7 +19,7 @@ struct DetectionPlot: Sendable, Equatable {
   let rows: [Line]
   let summary: String
 
-  /// The area of the plot inside the SVG of 640 × 240.
+  /// The area of the plot inside the SVG, which has 640 × 240 units.
   private static let area = (left: 48.0, top: 12.0, width: 580.0, height: 190.0)
 
   /// Creates a plot; nil if no class has an estimate.
@@ -29,7 +29,7 @@ struct DetectionPlot: Sendable, Equatable {
       return (item, min(1, max(0, detection)))
     }
     guard !known.isEmpty else { return nil }
-    // Powers of 4 between 256 bytes and the greatest memory, so that there are few labels.
+    // The labels are powers of 4 from 256 bytes to the greatest memory, so that they are few.
     let sizes = known.map { log2(max(256, $0.0.bytes)) / 2 }
     let low = (sizes.min() ?? 4).rounded(.down)
     let high = max(low + 2, (sizes.max() ?? low).rounded(.up))

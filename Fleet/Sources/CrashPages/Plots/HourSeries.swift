@@ -1,7 +1,7 @@
 internal import CrashProtocol
 internal import CrashReport
 
-/// The hours or days up to the time of a page, with the number of events in each.
+/// The hours or days before the time of a page, with the number of events in each.
 struct HourSeries: Sendable {
   private static let hour_ns: UInt64 = 3_600_000_000_000
 
@@ -15,7 +15,7 @@ struct HourSeries: Sendable {
     }
   }
 
-  /// Returns the time that the last `count` hours begin at.
+  /// Returns the time at which the last `count` hours begin.
   func start(hours count: Int) -> String { (hours(count).first ?? "1970-01-01T00") + ":00:00.000000Z" }
 
   /// Returns one point for each of the last hours.
@@ -45,7 +45,7 @@ struct HourSeries: Sendable {
   /// Returns an hour for people, such as `2026-11-22 14:00`.
   static func label(_ hour: String) -> String { "\(hour.prefix(10)) \(hour.suffix(2)):00 UTC" }
 
-  // A hostile count must not end the program.
+  // An untrusted count must not cause an overflow trap.
   private static func sum(_ one: Int, _ other: Int) -> Int {
     let (sum, isTooLarge) = one.addingReportingOverflow(other)
     return isTooLarge ? Int.max : sum

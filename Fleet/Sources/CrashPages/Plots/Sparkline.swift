@@ -1,12 +1,12 @@
 /// A row of small bars in a list, as one path.
 struct Sparkline: Encodable, Sendable, Equatable {
   var counts: [Int]
-  /// What the bars show, for people who cannot see them.
+  /// A text alternative for people who cannot see the bars.
   let summary: String
   let path: String
   let width: Int
 
-  /// The height of the drawing; the template repeats it.
+  /// The height of the drawing; the template must have the same number.
   private static let height = 24.0
 
   init(_ points: [BarPlot.Point], period: String) {

@@ -2,13 +2,13 @@ internal import Synchronization
 
 /// Decides which requests may read the pages.
 ///
-/// A link with a one-time token opens a session; a cookie names the session afterwards. The host and the origin of each
-/// request must be names of loopback. Otherwise, a page of another site could read the pages: its name may resolve to
-/// 127.0.0.1 (DNS rebinding).
+/// A link with a one-time token starts a session. Later requests of the session have a cookie. The headers `Host` and
+/// `Origin` of each request must be names of the loopback address. Otherwise, a page of another site could read these
+/// pages: its name can resolve to 127.0.0.1 (DNS rebinding).
 public final class PageAccess: Sendable {
   /// Why a request is refused.
   public enum Refusal: Error, Equatable, Sendable {
-    /// The host or the origin is not a name of loopback.
+    /// The host or the origin is not a name of the loopback address.
     case foreign
     /// The link was used before, or its token is wrong.
     case usedLink
@@ -21,16 +21,18 @@ public final class PageAccess: Sendable {
     var sessions: [String] = []
   }
 
-  /// The maximum number of sessions; each needs its own link.
+  /// The maximum number of sessions.
+  ///
+  /// Each session needs a new token.
   private static let sessionLimit = 16
 
   /// The name of the cookie.
   public let cookie: String
   private let state: Mutex<State>
 
-  /// Creates the access to pages with one link.
+  /// Creates the access control for pages, with one token.
   ///
-  /// `discriminator` makes the cookie's name unique, because browsers send the cookies of one port to all ports.
+  /// `discriminator` makes the cookie's name unique, because browsers send a host's cookies to all its ports.
   public init(token: String, discriminator: String) {
     cookie = "crash-web-\(discriminator.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }.prefix(32))"
     state = Mutex(State(token: token))
@@ -46,10 +48,10 @@ public final class PageAccess: Sendable {
     }.joined()
   }
 
-  /// Replaces the token of the link, so that another browser can open a session.
+  /// Replaces the one-time token, so that another browser can start a session.
   public func renew(token: String) { state.withLock { $0.token = token } }
 
-  /// Exchanges the token of a link for a new session.
+  /// Exchanges the one-time token for a new session.
   /// - Returns: The value of the cookie.
   public func login(token: String) throws(Refusal) -> String {
     let session = Self.secret()
@@ -72,7 +74,7 @@ public final class PageAccess: Sendable {
     let values = cookies.joined(separator: ";").split(separator: ";").map { $0.drop { $0 == " " } }
       .filter { $0.hasPrefix(prefix) }.prefix(4).map { String($0.dropFirst(prefix.count)) }
     let isKnown = state.withLock { state in
-      // Compare with every session, so that the time does not depend on which one is equal.
+      // Compare with every session, so that the time does not depend on the position of the matching session.
       var isKnown = false
       for session in state.sessions { for value in values where Self.isEqual(session, value) { isKnown = true } }
       return isKnown
@@ -86,10 +88,10 @@ public final class PageAccess: Sendable {
     if let origin, origin != "http://\(host)" { throw .foreign }
   }
 
-  /// Whether a value of the header `Host` is a name of loopback, with any port.
+  /// Whether a value of the header `Host` is a name of the loopback address, with any port.
   ///
-  /// The port may differ from the listener's port, because ssh forwards a port of another number. An attacker's page
-  /// has a name of its own.
+  /// The port can differ from the listener's port, because ssh can forward another port. A page of an attacker has
+  /// another name.
   static func isLoopback(_ host: String) -> Bool {
     let names = ["localhost", "127.0.0.1", "[::1]"]
     guard let name = names.first(where: { host.lowercased().hasPrefix($0) }) else { return false }

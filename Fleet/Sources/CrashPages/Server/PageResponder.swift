@@ -19,7 +19,7 @@ public struct PageResponder<Context: RequestContext>: HTTPResponder {
       return refusal
     }
     let target = PageRequest(target: request.head.path ?? "/")
-    // HTTP/1.1 puts the header Host into the authority.
+    // For HTTP/1.1, the HTTP library stores the header `Host` as the authority.
     let host = request.head.authority ?? request.headers[HostHeader.name]
     let origin = request.headers[.origin]
     do throws(PageAccess.Refusal) {
@@ -35,7 +35,7 @@ public struct PageResponder<Context: RequestContext>: HTTPResponder {
     _ request: PageRequest, host: String?, origin: String?, isHead: Bool
   ) throws(PageAccess.Refusal) -> Response {
     try access.checkPlace(host: host, origin: origin)
-    // A link preview asks by HEAD; it must not use up the link.
+    // A program that previews links sends HEAD. This request must not use up the one-time token.
     guard !isHead else { return response(plain(200, "Login", "Open the link in a browser."), isHead: true) }
     let session = try access.login(token: request.query["token"] ?? "")
     var login = response(.redirect(to: "/issues"), isHead: false)
@@ -78,6 +78,6 @@ public struct PageResponder<Context: RequestContext>: HTTPResponder {
 }
 
 private enum HostHeader {
-  /// The header `Host`; nil cannot occur, because the name is valid.
+  /// The initializer does not return nil, because `Host` is a valid name of a header.
   static let name = HTTPField.Name("Host") ?? .referer
 }

@@ -1,8 +1,8 @@
 internal import HTTPTypes
 
-/// The headers of every answer.
+/// The headers of every response.
 enum SecurityHeaders {
-  /// No inline script or style, no request to another machine, no frame.
+  /// They forbid inline scripts and styles, requests to other origins, and frames.
   static let policy = [
     "default-src 'none'", "style-src 'self'", "script-src 'self'", "img-src 'self'", "connect-src 'self'",
     "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'",
@@ -12,7 +12,7 @@ enum SecurityHeaders {
     var fields = HTTPFields()
     let named = [
       "Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
-      // The link contains the token.
+      // The URL of the link contains the token, so it must not appear in a `Referer` header.
       "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
       "Cross-Origin-Resource-Policy": "same-origin",
     ]

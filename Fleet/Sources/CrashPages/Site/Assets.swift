@@ -1,6 +1,6 @@
 internal import CrashReport
 
-/// The files beside the pages: styles, the script and the icon.
+/// The static files that pages use: styles, the script and the icon.
 enum Assets {
   private static let files: [String: (type: String, body: [UInt8])] = [
     "/assets/style.css": ("text/css; charset=utf-8", PackageResources.style_css),

@@ -29,7 +29,7 @@ extension Page {
     PagePath.path("/issues", ["q": query, "sort": request.query["sort"], "page": cursor])
   }
 
-  /// The links that restrict the list to a state.
+  /// The links that select one state for the list.
   private func states(_ search: Search) -> [Choice] {
     let rest = Self.without(.state, query)
     let all = [Choice(name: "all", path: path(rest, nil), isCurrent: search.states == nil)]
@@ -40,13 +40,13 @@ extension Page {
       }
   }
 
-  /// The links that restrict the list to a program of the page.
+  /// The links that select one program for the list.
   private func programs(_ issues: [Issue], _ search: Search) -> [Choice] {
     if search.filter.name != nil {
       let rest = Self.without(.program, query)
       return [Choice(name: "all programs", path: path(rest, nil))]
     }
-    // A name of blanks would be a link without text.
+    // A link needs visible text, and a name can consist of blanks.
     let names = Set(issues.flatMap(\.programs)).filter { !$0.allSatisfy(\.isWhitespace) }.sorted().prefix(12)
     return names.count < 2
       ? [] : names.map { Choice(name: CrashText.clip($0, to: 40), path: path(query, SearchParser.term(.program, $0))) }
@@ -57,7 +57,7 @@ extension Page {
     return PagePath.path("/issues", ["q": words, "sort": request.query["sort"]])
   }
 
-  /// Returns the query without the terms of a key.
+  /// Returns the query without the terms that have this key.
   static func without(_ term: SearchTerm, _ query: String) -> String {
     SearchParser.words(of: query).filter { word in
       word.unquotedColon.flatMap { SearchTerm(key: String(word.text[..<$0])) } != term

@@ -37,7 +37,9 @@ struct Page: Sendable {
     }
   }
 
-  /// Returns the page of a list; with fewer rows if the strings of the rows make the page too large.
+  /// Returns the page of a list.
+  ///
+  /// Halves the limit of rows until the page is not too large.
   func list<View: PageView>(
     _ scope: Scope, _ path: String, limit: Int,
     _ make: (Scope, Int) async throws(SourceError) -> View
@@ -68,7 +70,7 @@ struct Page: Sendable {
     try SearchParser(terms: scope.terms, now_ns: now_ns).parse(query)
   }
 
-  /// Returns the search, restricted to the last hours unless it has a start of its own.
+  /// Returns the search without events before the last hours, unless the search has its own start.
   func recent(_ search: Search, hours: Int) -> Search {
     var recent = search
     if recent.filter.since == nil { recent.filter.since = series.start(hours: hours) }

@@ -1,8 +1,10 @@
-/// A request for a page.
+/// An HTTP request for a page.
 public struct PageRequest: Sendable, Equatable {
   /// The path, still percent-encoded, without the query.
   public var path: String
-  /// The parameters of the query; the first of several parameters with the same name.
+  /// The parameters of the query.
+  ///
+  /// If several parameters have the same name, the first one counts.
   public var query: [String: String]
 
   /// Creates a request from the target of an HTTP request, such as `/issues?q=shop`.
@@ -20,7 +22,7 @@ public struct PageRequest: Sendable, Equatable {
   }
 }
 
-/// A page, or another file of the site.
+/// The response to a request: a page, or another file of the site.
 public struct PageAnswer: Sendable, Equatable {
   /// The HTTP status.
   public var status = 200
@@ -28,11 +30,11 @@ public struct PageAnswer: Sendable, Equatable {
   public var contentType: String
   /// The contents.
   public var body: [UInt8]
-  /// Where the browser should go; nil if there is no redirection.
+  /// The URL of a redirection; nil if there is none.
   public var location: String?
-  /// The name under which the browser should save the file; nil if it should show the file.
+  /// The name under which the browser saves the file; nil if the browser shows the file.
   public var fileName: String?
-  /// Whether the browser may keep the file for an hour.
+  /// Whether the browser is allowed to cache the file for an hour.
   public var isStatic = false
 
   static let html = "text/html; charset=utf-8"

@@ -1,6 +1,8 @@
 /// Builds the paths of pages.
 enum PagePath {
-  /// Returns a path with a query; parameters that are nil or empty are left out.
+  /// Returns a path with a query.
+  ///
+  /// Omits parameters that are nil or empty.
   static func path(_ path: String, _ parameters: KeyValuePairs<String, String?> = [:]) -> String {
     let pairs = parameters.compactMap { key, value in
       value.flatMap { $0.isEmpty ? nil : "\(key)=\(encode($0))" }
@@ -30,7 +32,7 @@ enum PagePath {
 
   /// Decodes a string of a path, or of a query, in which `+` is a blank.
   ///
-  /// Bytes that are no UTF-8 are replaced.
+  /// Replaces bytes that are not UTF-8.
   static func decode(_ text: some StringProtocol, isQuery: Bool = false) -> String {
     var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]

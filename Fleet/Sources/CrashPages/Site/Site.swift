@@ -2,7 +2,9 @@ internal import CrashProtocol
 internal import CrashReport
 internal import Foundation
 
-/// The pages over one source: answers a path with a page, its JSON twin, or a file beside the pages.
+/// The pages that show the data of one source.
+///
+/// For a path, it returns a page as HTML or JSON, or a static file.
 public struct Site: Sendable {
   /// The maximum size of a page.
   public static let pageBytes = 100_000
@@ -23,7 +25,7 @@ public struct Site: Sendable {
 
   /// Returns the answer to a request.
   ///
-  /// A static page is for a file: it has neither a search nor a script.
+  /// A static page is saved as a file: it has neither a search box nor a script.
   func answer(_ request: PageRequest, isStatic: Bool) async -> PageAnswer {
     if request.path == "/" { return .redirect(to: "/issues") }
     if let asset = Assets.answer(request.path) { return asset }
@@ -74,7 +76,7 @@ public struct Site: Sendable {
       let text = String(decoding: try encoder.encode(view), as: UTF8.self)
       return PageAnswer(status: status, contentType: PageAnswer.json, body: Array(CleanText.json(text).utf8))
     } catch {
-      // Only a number that JSON cannot express fails.
+      // Encoding fails only for a number that JSON cannot express.
       return failure(status: 500, title: "Not as JSON", text: "The page has no JSON form: \(error)")
     }
   }

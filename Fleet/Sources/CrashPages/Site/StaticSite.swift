@@ -1,8 +1,10 @@
-/// Makes files of the pages, for an archive or a web server of any kind.
+/// Saves pages as files, for an archive or a static web server.
 ///
-/// The files need neither a script nor a service. A link to a page that is no file, such as a search, becomes text.
+/// The files need neither a script nor a service. A link to a page that has no file, such as a search, leads nowhere.
 public struct StaticSite: Sendable {
-  /// The maximum number of pages, newest first, so that a large store makes no endless directory.
+  /// The maximum number of pages, newest first.
+  ///
+  /// It limits the directory of a large store.
   public static let pageLimit = 500
 
   private let site: Site
@@ -19,7 +21,8 @@ public struct StaticSite: Sendable {
   }
 
   /// Returns the files.
-  /// - Throws: The error of the first page. A page that fails later, because retention removed its report, is left out.
+  /// - Throws: The error of the first page. Skips a page that fails later, for example because retention removed its
+  ///   report.
   public func files() async throws(SourceError) -> [File] {
     let scope = try await site.source.scope()
     var targets =
@@ -46,7 +49,9 @@ public struct StaticSite: Sendable {
     return index + pages.map { File(name: $0.name, body: Array(Links($0.html).replaced(by: names).utf8)) } + assets
   }
 
-  /// Whether a page becomes a file: not a search, an order or a download.
+  /// Whether a page is saved as a file.
+  ///
+  /// A search, a sorted list and a download are not.
   private static func isKept(_ target: String) -> Bool {
     let request = PageRequest(target: target)
     let isPage = request.path.hasPrefix("/issues") || request.path.hasPrefix("/events")
@@ -66,7 +71,7 @@ public struct StaticSite: Sendable {
 
 /// The links of a page.
 ///
-/// In a page, quotation marks occur only around the values of attributes, because all strings are escaped.
+/// In a page, quotation marks occur only around the values of attributes, because the templates escape all strings.
 private struct Links {
   private let pieces: [String]
 
@@ -81,7 +86,9 @@ private struct Links {
     pieces.indices.filter { isLink($0) && pieces[$0].hasPrefix("/") }.map { pieces[$0].replacing("&amp;", with: "&") }
   }
 
-  /// Returns the page with names of files as links; other links lose their target.
+  /// Returns the page with the names of files as links.
+  ///
+  /// Other links then lead to the same page.
   func replaced(by names: [String: String]) -> String {
     pieces.indices.map { index in
       guard isLink(index), pieces[index].hasPrefix("/") else { return pieces[index] }

@@ -21,7 +21,7 @@ struct Templates: Sendable {
   /// Parses the templates.
   ///
   /// Each template begins with the content type, because swift-mustache resets it in each partial.
-  /// - Throws: An error of swift-mustache if a template is malformed; a test excludes it.
+  /// - Throws: swift-mustache throws an error if a template is malformed. A test checks that none is.
   init() throws {
     MustacheContentTypes.register(CrashText(), named: CrashText.name)
     var library = MustacheLibrary()

@@ -14,9 +14,9 @@ public struct AttachedProcess: Codable, Sendable, Equatable {
   public var start: String
   /// The state, such as `running`.
   public var state: String
-  /// Which part of the process's memory reports contain.
+  /// The memory that reports contain, as the name of a setting.
   public var memory: String?
-  /// What the process does at a trap; nil if containment is off.
+  /// The mode of containment; nil if containment is off.
   public var containment: String?
   /// The name of the pod, or the id of the container.
   public var container: String?
@@ -89,9 +89,9 @@ public struct BuildSummary: Codable, Sendable, Equatable {
   }
 }
 
-/// The health of crashd, or of the service of a fleet.
+/// The health of crashd, or of the service crash-fleet.
 public struct ServiceHealth: Codable, Sendable, Equatable {
-  /// How a value is to be read.
+  /// Whether a value is good or bad.
   public enum Level: String, Codable, Sendable {
     case good, notice, bad
   }
@@ -102,7 +102,7 @@ public struct ServiceHealth: Codable, Sendable, Equatable {
     public var name: String
     /// The value as text.
     public var value: String
-    /// How the value is to be read; nil if it is neither good nor bad.
+    /// Whether the value is good or bad; nil if it is neither.
     public var level: Level?
 
     /// Creates a fact.
@@ -110,7 +110,7 @@ public struct ServiceHealth: Codable, Sendable, Equatable {
       (self.name, self.value, self.level) = (name, value, level)
     }
 
-    /// Creates a fact about a number of things.
+    /// Creates a fact whose value is a count.
     public init(_ name: String, count: Int, _ level: Level? = nil) {
       self.init(name, Figure(count).description, level)
     }
@@ -129,7 +129,7 @@ public struct ServiceHealth: Codable, Sendable, Equatable {
 
   /// The state in one sentence.
   public var sentence: String
-  /// How the state is to be read.
+  /// Whether the state is good or bad.
   public var level: Level
   /// The facts.
   public var sections: [Section]

@@ -1,10 +1,10 @@
 public import CrashProtocol
 public import CrashReport
 
-/// Answers the questions of the pages: the crashd of one machine, or the store of a fleet.
+/// Provides the data of the pages: from the crashd of one machine, or from the store of a fleet.
 ///
-/// The types are neutral: a source fills the fields that it knows. All times are RFC 3339 in UTC, as in reports. All
-/// strings may come from a crashed process; the pages escape them.
+/// The types are the same for both sources; a source fills only the fields that it knows. All times are RFC 3339 in
+/// UTC, as in reports. All strings can come from a crashed process, so the pages escape them.
 ///
 /// A source implements at least `scope`, `issues`, `issue`, `events`, `event` and `hours`. The other methods throw
 /// `notAvailable` unless the source implements them; `Scope.sections` names the views that it has.
@@ -26,22 +26,24 @@ public protocol PageSource: Sendable {
 
   /// Returns the numbers of events by hour, in any order.
   ///
-  /// With `issues`, the numbers are separate for each of these keys. Hours without events may be missing.
+  /// If `issues` is not nil, the result has separate numbers for each issue with one of these keys. The result can omit
+  /// hours without events.
   func hours(of issues: [String]?, _ search: Search) async throws(SourceError) -> [HourCount]
 
-  /// Returns a page of non-fatal incidents, the one seen last first.
+  /// Returns a page of non-fatal incidents, newest last occurrence first.
   func incidents(_ query: IncidentSearch) async throws(SourceError) -> Slice<IncidentReport>
 
-  /// Returns the risk of use-after-free by class, and the latest incidents with a known delay.
+  /// Returns the risk of use-after-free by class, and the latest incidents for which the delay between release and
+  /// access is known.
   func useAfterFree() async throws(SourceError) -> UseAfterFree
 
-  /// Returns a page of attached processes.
+  /// Returns a page of the processes that are attached to crashd.
   func processes(_ query: PageQuery) async throws(SourceError) -> Slice<AttachedProcess>
 
-  /// Returns the builds that were seen last, the newest first.
+  /// Returns the most recently seen builds, newest first.
   func builds(_ search: Search) async throws(SourceError) -> [BuildSummary]
 
-  /// Returns the health and the losses of the service.
+  /// Returns the health of the service, and the data that it lost.
   func health() async throws(SourceError) -> ServiceHealth
 
   /// Returns the alarms about use-after-free crashes, one for each program.
@@ -65,15 +67,15 @@ extension PageSource {
 
 /// The reason why a source cannot answer.
 public enum SourceError: Error, Equatable, Sendable {
-  /// There is no such issue or event. The page has the status 404.
+  /// No issue has this key, or no event has this id. The page has the status 404.
   case notFound(String)
-  /// The key or the id is not complete: several issues or events begin with it. The page has the status 404.
+  /// The key or the id is abbreviated, and several issues or events begin with it. The page has the status 404.
   case ambiguous(String)
-  /// The source does not have the view. The page has the status 404.
+  /// The source does not have this view. The page has the status 404.
   case notAvailable
-  /// A term of the search is invalid, or the source does not support it. The page has the status 400.
+  /// A search term is invalid, or the source does not support it. The page has the status 400.
   case invalidSearch(String)
-  /// The service does not answer, for the given reason. The page has the status 503.
+  /// The service does not respond, for the given reason. The page has the status 503.
   case unavailable(String)
 }
 
@@ -86,9 +88,9 @@ public struct Scope: Codable, Sendable, Equatable {
 
   /// The name of the machine or of the fleet.
   public var name: String
-  /// The views that the source has beside issues and events.
+  /// The views that the source has in addition to issues and events.
   public var sections: [Section]
-  /// The keys of the terms that the source supports in a search.
+  /// The search terms that the source supports.
   public var terms: [SearchTerm]
 
   /// Creates a value from its parts.
@@ -103,7 +105,7 @@ public struct Slice<Item: Sendable>: Sendable {
   public var items: [Item]
   /// The cursor of the next page; nil on the last page.
   ///
-  /// The pages put it into a URL, so it must not be secret.
+  /// It is not secret, because it becomes part of a URL.
   public var next: String?
   /// The number of all items, if the source knows it.
   public var total: Int?
@@ -118,7 +120,7 @@ public struct Slice<Item: Sendable>: Sendable {
 public struct PageQuery: Sendable, Equatable {
   /// The cursor of the page, from the previous page's `next`; nil means the first page.
   ///
-  /// The value comes from a URL, so it may be any string.
+  /// The value comes from a URL, so it can be any string.
   public var cursor: String?
   /// The maximum number of items.
   public var limit: Int
@@ -131,9 +133,9 @@ public struct PageQuery: Sendable, Equatable {
 public struct IssueQuery: Sendable, Equatable {
   /// The order of the issues.
   public enum Order: String, Codable, Sendable, CaseIterable {
-    /// The issue that was seen last comes first.
+    /// The issue with the newest last event comes first.
     case last
-    /// The issue that was seen for the first time last comes first.
+    /// The issue with the newest first event comes first.
     case first
     /// The issue with the most events comes first.
     case count

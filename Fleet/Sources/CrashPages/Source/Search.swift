@@ -2,8 +2,8 @@ public import CrashProtocol
 
 /// The conditions of a search, as the search box contains them.
 ///
-/// `filter` is the filter of crashd's protocol. The other fields are conditions that this filter lacks; one machine
-/// supports only some of them (`Scope.terms`).
+/// `filter` is the filter of crashd's protocol. The other fields are conditions that this filter lacks. crashd supports
+/// only some of them (`Scope.terms`).
 public struct Search: Codable, Sendable, Hashable {
   /// The protocol's filter.
   public var filter: ReportFilter
@@ -33,10 +33,10 @@ public struct Search: Codable, Sendable, Hashable {
 public enum SearchTerm: String, Codable, Sendable, CaseIterable {
   case program, build, release, environment, host, pod, unit, executable, signal, cause, `class`, route, trace
   case state, tag, group, pid, since, until
-  /// Words without a key, which the title contains.
+  /// Words without a key. The title must contain each of them.
   case text
 
-  /// The other spellings of keys.
+  /// Alternative spellings of keys.
   static let aliases: [String: SearchTerm] = [
     "is": .state, "env": .environment, "name": .program, "service": .program, "exe": .executable, "issue": .group,
     "operation": .route,

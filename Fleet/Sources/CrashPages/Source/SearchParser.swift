@@ -5,16 +5,20 @@ internal import CrashReport
 ///
 /// A value with blanks is in quotation marks, as in `route:"GET /cart"`. A word without a key is a part of the title.
 struct SearchParser {
-  /// The maximum length of the text; the rest is ignored.
+  /// The maximum length of the text.
+  ///
+  /// The parser ignores the rest.
   static let limit = 512
 
   /// The terms that the source supports.
   var terms: [SearchTerm]
-  /// The current time, to which relative times refer, in nanoseconds since 1970.
+  /// The current time in nanoseconds since 1970.
+  ///
+  /// Relative times such as `24h` refer to it.
   var now_ns: UInt64
 
   /// Parses the text.
-  /// - Throws: `invalidSearch` for a term that is unknown, invalid, or not supported by the source.
+  /// - Throws: `invalidSearch` if a term is unknown, is invalid, or is not supported by the source.
   func parse(_ text: String) throws(SourceError) -> Search {
     var search = Search()
     var words: [String] = []
@@ -73,7 +77,9 @@ struct SearchParser {
 
   static let states = ["new", "regressed", "open", "resolved"]
 
-  /// Returns a time as RFC 3339; the text is such a time, a date, or an age such as `24h`.
+  /// Returns a time as RFC 3339.
+  ///
+  /// `text` is such a time, a date, or an age such as `24h`.
   private func time(_ text: String) throws(SourceError) -> String {
     if let time = Timestamp.nanoseconds(rfc3339: text) { return Timestamp.string(since1970_ns: time) }
     if let time = Timestamp.nanoseconds(rfc3339: text + "T00:00:00Z") { return Timestamp.string(since1970_ns: time) }
@@ -82,7 +88,7 @@ struct SearchParser {
     guard let unit = text.last.flatMap({ units[$0] }), let count = UInt64(number), count <= 100_000 else {
       throw .invalidSearch("invalid time '\(text)'; examples: 24h, 14d, 2026-11-22, 2026-11-22T14:00:00Z")
     }
-    // In nanoseconds, the age of a long period would overflow.
+    // Compute in seconds, because a long age overflows in nanoseconds.
     let age_s = count * unit
     return Timestamp.string(since1970_ns: now_ns / 1_000_000_000 > age_s ? now_ns - age_s * 1_000_000_000 : 0)
   }

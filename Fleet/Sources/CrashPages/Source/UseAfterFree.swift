@@ -18,7 +18,7 @@ public struct UseAfterFree: Codable, Sendable, Equatable {
     public var upper: Double?
     /// The number of detected accesses.
     public var hits: Double
-    /// The estimated number of accesses, both detected and missed.
+    /// The estimated number of accesses after the last release, both detected and missed.
     public var estimatedAccesses: Double
     /// The number of crashes that the statistics attribute to the class.
     public var crashes: Double
@@ -81,13 +81,13 @@ public struct Alarms: Codable, Sendable, Equatable {
     public var name: String
     /// The level of protection, such as `raised`.
     public var level: String
-    /// The evidence that crashes have become more frequent.
+    /// A number that grows while crashes are more frequent than usual.
     public var evidence: Double
-    /// The evidence at which the alarm sounds.
+    /// The value of `evidence` at which crashd raises the alarm.
     public var threshold: Double
     /// The usual number of crashes in a day.
     public var usualPerDay: Double
-    /// The crashes of the last days with events, the latest last.
+    /// The days that had crashes or detected accesses, newest last.
     public var days: [Day]
     /// The reason for the last change of the level.
     public var lastSwitch: String?
@@ -135,7 +135,7 @@ public struct Alarms: Codable, Sendable, Equatable {
 
   /// The programs.
   public var programs: [Program]
-  /// The latest decisions, the latest first.
+  /// The latest decisions, newest first.
   public var decisions: [Decision]
 
   /// Creates a value from its parts.

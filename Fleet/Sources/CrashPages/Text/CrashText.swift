@@ -3,13 +3,14 @@ internal import Mustache
 
 /// Escapes the strings that templates insert.
 ///
-/// swift-mustache's own escaping compares characters, so it leaves a quotation mark that a combining mark follows. A
-/// browser compares scalars and would see the end of an attribute. This type escapes each scalar, replaces control
-/// characters and bidirectional marks, and cuts very long strings.
+/// swift-mustache's own escaping compares characters (grapheme clusters). It does not escape a quotation mark before a
+/// combining mark, because both are one character. A browser compares scalars, so this quotation mark would end an
+/// attribute. This type escapes each scalar, replaces control characters and bidirectional marks, and truncates very
+/// long strings.
 struct CrashText: MustacheContentType {
   /// The name of the content type in templates.
   static let name = "CRASH"
-  /// The number of scalars after which a string is cut.
+  /// The number of scalars after which a string is truncated.
   static let limit = 600
 
   func escapeText(_ text: String) -> String { Self.escape(text) }
@@ -30,7 +31,7 @@ struct CrashText: MustacheContentType {
     return String(scalars)
   }
 
-  /// Cuts a string that is longer than the limit.
+  /// Truncates a string that is longer than the limit.
   static func clip(_ text: String, to limit: Int = limit) -> String {
     let scalars = text.unicodeScalars
     guard let end = scalars.index(scalars.startIndex, offsetBy: limit, limitedBy: scalars.endIndex),

@@ -1,6 +1,6 @@
-/// A number with a readable form.
+/// A number and its readable form.
 ///
-/// In JSON it is the number; in a template it is the text.
+/// JSON encodes the number; a template shows the readable form.
 struct Figure: Encodable, Sendable, Equatable, CustomStringConvertible {
   var value: Double
   var description: String
@@ -8,7 +8,7 @@ struct Figure: Encodable, Sendable, Equatable, CustomStringConvertible {
   /// A count, such as `12,345`.
   init(_ count: Int) { (value, description) = (Double(count), Self.grouped(count)) }
 
-  /// A number with a unit or a rounding of its own.
+  /// A number and the given text.
   init(_ value: Double, _ text: String) { (self.value, description) = (value, text) }
 
   /// A size in bytes, such as `1.4 MiB`.

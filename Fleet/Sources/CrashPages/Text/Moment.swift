@@ -1,12 +1,12 @@
 internal import CrashReport
 
-/// A time with its age at the time of the page.
+/// A time, and its age when the page was built.
 ///
-/// In JSON it is the time alone.
+/// JSON encodes only the time.
 struct Moment: Encodable, Sendable, Equatable {
   /// The time as RFC 3339.
   var time: String
-  /// The time for people, such as `2026-11-22 14:03:12 UTC`.
+  /// The time in readable form, such as `2026-11-22 14:03:12 UTC`.
   var text: String
   /// The age, such as `3 h ago`.
   var ago: String
@@ -24,7 +24,7 @@ struct Moment: Encodable, Sendable, Equatable {
 
   private static func age(_ time: String, _ now_ns: UInt64) -> String {
     guard let then_ns = Timestamp.nanoseconds(rfc3339: time) else { return time }
-    // A clock that was set back makes an event younger than the page.
+    // If the clock was set back, an event can be newer than the page.
     let seconds = now_ns > then_ns ? (now_ns - then_ns) / 1_000_000_000 : 0
     return switch seconds {
     case 0..<5: "just now"

@@ -6,7 +6,8 @@ extension AlarmView.Row {
     name = CrashText.clip(program.name, to: 80)
     (evidence, threshold) = (.rounded(program.evidence), .rounded(program.threshold))
     usual = Figure(program.usualPerDay, Self.perDay(program.usualPerDay))
-    // The statistic multiplies, so a logarithmic bar shows how many more crashes the alarm needs.
+    // The evidence is a product of factors, so the bar shows its logarithm: its length is the share of the way to the
+    // alarm.
     let share = log(1 + max(0, program.evidence)) / log(1 + max(1, program.threshold))
     width = Figure.coordinate(share.isFinite ? min(100, max(0.5, share * 100)) : 0.5)
     isAlarm = program.evidence >= program.threshold

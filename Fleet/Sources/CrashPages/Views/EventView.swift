@@ -1,11 +1,11 @@
 internal import CrashReport
 
-/// One crash, as the report's own HTML inside the frame of the pages.
+/// One crash: the HTML of the report, inside the frame of the pages.
 struct EventView: PageView {
   static let template = "event"
   static let isLive = false
 
-  /// The size of the report in the page, so that the page stays below 100 KB.
+  /// The maximum size of the report's HTML, which keeps the page below 100 KB.
   private static let limitBytes = 88_000
 
   var title: String
@@ -16,9 +16,9 @@ struct EventView: PageView {
   var path: String
   /// The report as HTML.
   ///
-  /// This is the only string that a template inserts without escaping it.
+  /// This is the only string that the template does not escape.
   let html: String
-  /// What the page leaves out; nil if it has the whole report.
+  /// The parts of the report that the page omits; nil if it omits none.
   let omission: String?
 
   private enum CodingKeys: CodingKey { case report, newer, older }
@@ -34,7 +34,7 @@ struct EventView: PageView {
     (html, omission) = Self.fitting(report)
   }
 
-  /// Returns the report as HTML of a limited size, and what it lacks.
+  /// Returns the report as HTML of a limited size, and the parts that it omits.
   private static func fitting(_ report: CrashReport) -> (html: String, omission: String?) {
     var smaller = report
     var html = HTMLRenderer().fragment(smaller)

@@ -32,14 +32,16 @@ struct IssuesView: PageView {
   var hasHosts: Bool
   /// Whether the source knows lost requests.
   var hasLost: Bool
-  /// Whether there is no issue and no search, so that the page explains how the first one comes.
+  /// Whether there are no issues, although the search is empty.
+  ///
+  /// The page then explains how to get the first one.
   var isFirstUse: Bool
   var next: String?
   var start: String?
 
   private enum CodingKeys: CodingKey { case title, rows, programs, next }
 
-  /// Shortens the names of programs for one line of a list.
+  /// Joins the names of programs for one line of a list.
   static func programs(_ names: [String]) -> String {
     let shown = names.prefix(3).map { CrashText.clip($0, to: 40) }.joined(separator: ", ")
     return names.count > 3 ? "\(shown) and \(names.count - 3) more" : shown
@@ -51,7 +53,7 @@ extension IssuesView.Row {
     self.issue = issue
     programs = IssuesView.programs(issue.programs)
     title = CrashText.clip(issue.title, to: 200)
-    // A sentence that repeats the title would only make the row longer.
+    // A sentence that repeats the title adds no information.
     sentence = issue.sentence.flatMap { $0.isEmpty || $0 == issue.title ? nil : CrashText.clip($0, to: 240) }
     (path, count) = (PagePath.issue(issue.key), Figure(issue.count))
     (hosts, lost) = (issue.hosts.map { Figure($0) }, issue.lostRequests.map { Figure($0) })

@@ -48,7 +48,7 @@ struct BuildsView: PageView {
     var newIssues: Figure?
     var first: Moment
     var last: Moment
-    /// The width of the bar of crashes in a plot of the width 100.
+    /// The length of the bar of crashes, of at most 100.
     let width: String
     var rate: Figure?
     var interval: String?
@@ -59,7 +59,7 @@ struct BuildsView: PageView {
 
   var title = "Builds"
   var rows: [Row]
-  /// Whether the source counts process-hours, so that the page shows the release health.
+  /// Whether the source counts process-hours, which the release health needs.
   var hasHealth: Bool
 
   private enum CodingKeys: CodingKey { case rows }
@@ -108,7 +108,7 @@ struct AlarmView: PageView {
     var evidence: Figure
     var threshold: Figure
     var usual: Figure
-    /// The width of the bar of evidence in a plot of the width 100.
+    /// The length of the bar of evidence, of at most 100.
     let width: String
     var isAlarm: Bool
     var crashes: BarPlot

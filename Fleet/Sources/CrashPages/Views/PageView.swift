@@ -1,10 +1,12 @@
-/// The contents of one page: the values that the template shows, and that the page's JSON twin contains.
+/// The contents of one page.
+///
+/// The template and the page's JSON show the same values.
 protocol PageView: Encodable, Sendable {
   /// The name of the template.
   static var template: String { get }
   /// The title of the page.
   var title: String { get }
-  /// Whether a script may refresh the page.
+  /// Whether a script refreshes the page.
   static var isLive: Bool { get }
 }
 
@@ -12,7 +14,7 @@ extension PageView {
   static var isLive: Bool { true }
 }
 
-/// A link that narrows or orders a list.
+/// A link that filters or sorts a list.
 struct Choice: Encodable, Sendable, Equatable {
   var name: String
   var path: String
@@ -30,12 +32,14 @@ struct Frame: Sendable {
   var views: [Choice]
   /// The text of the search box.
   var query: String
-  /// The page that the search box opens.
+  /// The path to which the search box sends the query.
   var searchPath: String
-  /// The path of the JSON twin; nil if the page has none.
+  /// The path of the page as JSON; nil if the page has none.
   var twin: String?
   var isLive: Bool
-  /// Whether the page is a file, which has no search and no script.
+  /// Whether the page is saved as a file.
+  ///
+  /// It then has no search box and no script.
   var isStatic = false
   var time: Moment?
 }
@@ -46,13 +50,13 @@ struct Shown<View: PageView>: Sendable {
   var view: View
 }
 
-/// A page that says why there is no other page.
+/// A page that explains why the requested page cannot be shown.
 struct ErrorView: PageView {
   static let template = "error"
   static let isLive = false
   var title: String
   var status: Int
   var text: String
-  /// What the reader can do.
+  /// What the user can do.
   var advice: String?
 }

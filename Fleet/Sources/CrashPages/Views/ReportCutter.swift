@@ -1,12 +1,12 @@
 internal import CrashReport
 
-/// Renders a report of an extreme size, as a hostile program may cause it: shortens every long string.
+/// Renders a very large report, which a hostile program can cause: truncates every long string.
 struct ReportCutter {
   private let report: CrashReport
 
   init(_ report: CrashReport) { self.report = report }
 
-  /// Returns HTML of at most `limitBytes` bytes; empty if even the shortest form exceeds it.
+  /// Returns HTML of at most `limitBytes` bytes, or nothing if even the shortest form is longer.
   func html(limitBytes: Int) -> String {
     for (length, frames) in [(300, 60), (120, 40), (60, 16)] {
       let html = HTMLRenderer().fragment(cut(to: length, frames: frames))

@@ -37,7 +37,7 @@ struct UseAfterFreeView: PageView {
   var groups: [GroupRow]
   let detection: DetectionPlot?
   var delays: BarPlot?
-  /// The number of rows that the page leaves out.
+  /// The number of rows that the page omits.
   var more: Figure?
 
   private enum CodingKeys: CodingKey { case rows, groups, delays }

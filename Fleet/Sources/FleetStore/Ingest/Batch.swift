@@ -1,6 +1,6 @@
 /// The rows of one batch, in the order in which its transaction locks them.
 struct Batch: Sendable {
-  /// What becomes of each item, as far as the items alone decide it.
+  /// The outcome of each item, as far as it does not depend on the database.
   private(set) var outcomes: [IngestOutcome]
   var numbers: BatchDimensions
 
@@ -8,7 +8,9 @@ struct Batch: Sendable {
     var report: IncomingReport
     var day: Int64
     var hour: Int64
-    /// The items that hold the same report; only the newest revision is stored.
+    /// The indices of the items that contain this report.
+    ///
+    /// Only its newest revision is stored.
     var items: [Int]
   }
 
@@ -55,7 +57,7 @@ struct Batch: Sendable {
         guard let row = row(count.host, count.build, count.group, hour: hour, run: count.run) else { continue }
         deltas.set(count.crashes, row)
       }
-      // The issues come last, because many batches wait for the row of one issue.
+      // The issues come last, because many batches lock the row of the same issue.
       try deltas.store(connection)
       return outcomes
     }
@@ -87,7 +89,7 @@ struct Batch: Sendable {
     parameters = parameters + .optionalTexts(bodies.map(\.unit)) + .optionalTexts(bodies.map(\.release))
     parameters = parameters + .optionalTexts(bodies.map(\.environment)) + .optionalTexts(bodies.map(\.route))
     parameters = parameters + .bytesArray(bodies.map(\.body))
-    // A row comes back for each report that was inserted or updated.
+    // The statement returns a row for each report that it inserted or updated.
     var changed: [UInt128: Change] = [:]
     for row in try connection.run(Self.addReports, parameters).rows {
       guard let id = UInt128(row.text(0).filter { $0 != "-" }, radix: 16) else { continue }
@@ -98,7 +100,7 @@ struct Batch: Sendable {
       let outcome: IngestOutcome = change.map { $0.previous == nil ? .stored : .updated } ?? .duplicate
       for (at, item) in entry.items.enumerated() { outcomes[item] = at == 0 ? outcome : .duplicate }
       guard let change, change.previous != row.alias else { continue }
-      // The stored row decides where the crash is counted, because a later revision may claim another host or hour.
+      // The stored row determines the counter, because a later revision can claim another host or hour.
       let new = CounterDeltas.Row(
         alias: row.alias, host: change.host, build: change.build, hour: entry.day == 0 ? 0 : change.hour, run: 0)
       deltas.add(1, new)
@@ -112,7 +114,7 @@ struct Batch: Sendable {
 
   /// A report that a statement inserted or updated.
   private struct Change {
-    /// The group before an update; nil after an insertion.
+    /// The group before the update; nil for a new report.
     var previous: Int32?
     var host: Int32
     var build: Int32
@@ -135,7 +137,7 @@ struct Batch: Sendable {
     }
   }
 
-  // `previous` is the group before an update, because RETURNING has only new values.
+  // The column `previous` keeps the group before the update, because RETURNING has only new values.
   private static let addReports = Statement(
     name: "add_reports",
     sql: """
@@ -156,7 +158,7 @@ struct Batch: Sendable {
       returning id, previous, host, build, floor(extract(epoch from time) / 3600)::bigint
       """)
 
-  // A clock is compared with the time at which the transaction began, which is soon after the batch arrived.
+  // Compares the host's clock with now(), the start of the transaction, which is soon after the batch arrived.
   private static let setHost = Statement(
     name: "set_host",
     sql: """

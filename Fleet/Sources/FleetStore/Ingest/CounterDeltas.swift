@@ -1,4 +1,4 @@
-/// The changes of a batch to the counters, and to the issues that they belong to.
+/// The changes that a batch makes to the counters, and to the issues of these counters.
 struct CounterDeltas: Sendable {
   struct Row: Hashable, Comparable, Sendable {
     var alias: Int32
@@ -6,10 +6,12 @@ struct CounterDeltas: Sendable {
     var build: Int32
     /// In hours since 1970.
     var hour: Int64
-    /// The run of a forwarder, or 0 for the crashes that are stored as whole reports.
+    /// The run of a forwarder, or 0 for crashes whose whole reports are stored.
     var run: Int64
 
-    /// The order of the primary key, in which all transactions lock rows.
+    /// The order of the primary key.
+    ///
+    /// All transactions lock rows in this order.
     static func < (left: Row, right: Row) -> Bool {
       (left.alias, left.host, left.build, left.hour, left.run)
         < (right.alias, right.host, right.build, right.hour, right.run)
@@ -18,14 +20,14 @@ struct CounterDeltas: Sendable {
 
   private var rows: [Row: Int64] = [:]
 
-  /// Changes the number of whole reports.
+  /// Changes the number of crashes whose whole reports are stored.
   mutating func add(_ delta: Int64, _ row: Row) { rows[row, default: 0] += delta }
 
-  /// Sets the counter of a run, unless it is higher already.
+  /// Sets the counter of a run, unless the counter is already higher.
   mutating func set(_ crashes: Int64, _ row: Row) { rows[row] = max(rows[row] ?? 0, crashes) }
 
   func store(_ connection: Connection) throws(FleetError) {
-    // A report that moved to another group and back changes nothing.
+    // Skip a sum of 0, for example of a report that moved to another group and back.
     let sorted = rows.filter { $0.key.run != 0 || $0.value != 0 }.sorted { $0.key < $1.key }
     if sorted.isEmpty { return }
     let keys = sorted.map(\.key)
@@ -37,7 +39,7 @@ struct CounterDeltas: Sendable {
     try sums.store(connection)
   }
 
-  // `previous` is the value before an update, because RETURNING has only new values.
+  // The column `previous` keeps the value before the update, because RETURNING has only new values.
   private static let upsert = Statement(
     name: "set_counters",
     sql: """
@@ -56,7 +58,7 @@ struct CounterDeltas: Sendable {
 }
 
 extension CounterDeltas {
-  /// The changes of counters, summed for the tables of issues.
+  /// The changes of the counters, summed for the tables of issues.
   private struct Sums {
     struct Hour: Hashable {
       var alias: Int32
@@ -97,7 +99,7 @@ extension CounterDeltas {
       var issues: [Int32: (crashes: Int64, build: Int32)] = [:]
       for (key, delta) in changed {
         let known = issues[key.alias] ?? (0, 0)
-        // Only a build with further crashes reopens an issue.
+        // Only a build with additional crashes reopens an issue.
         issues[key.alias] = (known.crashes + delta, delta > 0 ? max(known.build, key.build) : known.build)
       }
       let aliases = issues.keys.sorted()
@@ -125,7 +127,8 @@ extension CounterDeltas {
         on conflict (alias, host) do nothing returning alias
         """)
 
-    // An issue is regressed only in a build that the fleet first saw after the one in which it was resolved.
+    // An issue becomes regressed only by a build that the fleet saw for the first time after the build in which the
+    // issue was resolved.
     private static let addToIssues = Statement(
       name: "add_to_issues",
       sql: """

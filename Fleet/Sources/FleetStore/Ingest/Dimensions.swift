@@ -1,6 +1,6 @@
-/// The numbers of hosts, builds and keys of groups, which never change.
+/// A cache of the primary keys of hosts, builds and groups, which never change.
 ///
-/// The cache has no entries that the database lacks, because nothing deletes them.
+/// All entries stay valid, because nothing deletes these rows from the database.
 struct Dimensions: Sendable {
   struct HostKey: Hashable, Sendable {
     var tenant: Int32
@@ -18,7 +18,7 @@ struct Dimensions: Sendable {
 
   /// The maximum number of entries of each kind.
   ///
-  /// A table that is full is emptied.
+  /// If a table is full, `add` removes all its entries.
   static let limit = 200_000
 
   private(set) var hosts: [HostKey: Int32] = [:]
@@ -35,7 +35,7 @@ struct Dimensions: Sendable {
   }
 }
 
-/// The numbers that one batch needs.
+/// The primary keys that one batch needs.
 struct BatchDimensions: Sendable {
   var tenant: Int32
   var hosts: [UInt128: Int32] = [:]

@@ -1,9 +1,9 @@
 internal import Synchronization
 
-// Looks up the numbers of hosts, builds and groups, and adds the missing ones.
+// Looks up the primary keys of hosts, builds and groups, and inserts the missing rows.
 //
-// This happens in transactions before that of the batch, so that rows that many batches share are locked only briefly.
-// A batch that then fails leaves an issue without crashes, which no list shows.
+// Separate transactions do this before the transaction of the batch, so that they lock rows that many batches share
+// only briefly. If the batch then fails, an issue without crashes remains. No list shows such an issue.
 extension FleetStore {
   func dimensions(of items: [IngestItem], tenant: Int32) async throws(FleetError) -> BatchDimensions {
     var found = BatchDimensions(tenant: tenant)
@@ -99,7 +99,8 @@ extension FleetStore {
       + .texts(values.map(\.cause)) + .texts(values.map(\.signal))
     let tenant = added.tenant
     try connection.transaction { () throws(FleetError) in
-      // One transaction at a time adds issues of a tenant, because two would add two issues for one key.
+      // Only one transaction at a time inserts issues of a tenant, because two transactions could insert two issues for
+      // one key.
       try connection.run(Self.lockTenant, .int32(tenant))
       try connection.run(Self.addGroups, keys + facts)
     }

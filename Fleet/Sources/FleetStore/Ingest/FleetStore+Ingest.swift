@@ -1,10 +1,11 @@
-// Stores batches. Every batch is one transaction, and repeating it changes nothing.
+// Stores batches. Stores each batch in one transaction. A repetition of the batch changes nothing.
 extension FleetStore {
-  /// Stores a batch, and returns what became of each item.
+  /// Stores a batch, and returns the outcome of each item.
   ///
-  /// After the call returned, all items are committed, and confirmed by the standbys that the database waits for. After
-  /// an error, none or all of them are stored, and the caller sends the batch again.
-  /// `now_us` is the fleet's time in microseconds since 1970, which decides what is older than the retention.
+  /// When the call returns, all items are committed, and the synchronous standbys of the database have confirmed the
+  /// commit. After an error, either none or all of the items are stored, and the caller must send the batch again.
+  /// `now_us` is the time of the fleet service in microseconds since 1970. Items that are older than the retention
+  /// before this time are expired.
   public func ingest(
     _ items: [IngestItem], tenant: Int32, now_us: Int64
   ) async throws(FleetError) -> [IngestOutcome] {
@@ -16,14 +17,14 @@ extension FleetStore {
     do throws(FleetError) {
       return try await retrying { connection throws(FleetError) in try prepared.store(connection) }
     } catch {
-      // A partition is missing when maintenance has not run for days, for example after a restore of the database.
+      // A partition is missing if maintenance has not run for days, for example after the database was restored.
       guard case .refused("23514", _) = error else { throw error }
       try await maintain()
       return try await retrying { connection throws(FleetError) in try prepared.store(connection) }
     }
   }
 
-  /// Returns the position that a forwarder of this machine committed last; nil if there is none.
+  /// Returns the last committed position of the forwarder on this machine; nil if there is none.
   public func position(tenant: Int32, machine: UInt128, stream: String) async throws(FleetError) -> String? {
     try await retrying { connection throws(FleetError) in
       try connection.run(
@@ -47,7 +48,7 @@ extension FleetStore {
   }
 }
 
-/// The days that have partitions.
+/// The range of days for which partitions exist.
 struct IngestWindow: Sendable {
   static let day_us: Int64 = 86_400 * 1_000_000
   static let hour_us: Int64 = 3_600 * 1_000_000
@@ -57,12 +58,12 @@ struct IngestWindow: Sendable {
   var reportDays: Int64
   var counterDays: Int64
 
-  /// The number of days by which the clock of a host may be ahead.
+  /// The maximum number of days by which a host's clock is allowed to be ahead.
   private static let ahead: Int64 = 2
 
   /// The partition of a report in days since 1970; nil if the report is too old.
   ///
-  /// A time far in the future is wrong; its report is stored under 1970, rather than lost.
+  /// A time that is further in the future is wrong. Its report is stored under 1970, and is not lost.
   func day(of time_us: Int64) -> Int64? {
     let day = time_us / Self.day_us
     if day > today + Self.ahead { return 0 }

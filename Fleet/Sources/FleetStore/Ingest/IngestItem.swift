@@ -2,13 +2,13 @@
 public enum IngestItem: Sendable, Equatable {
   /// A whole report.
   case report(IncomingReport)
-  /// The number of crashes of a group that the host did not send in full.
+  /// The number of crashes of a group whose reports the host did not send.
   case count(IncomingCount)
-  /// How far the host is in its own store.
+  /// The position that the host has reached in its own store.
   case position(IncomingPosition)
 }
 
-/// The machine that an item comes from.
+/// The host that sent an item.
 public struct IncomingHost: Sendable, Hashable {
   /// The derived machine id.
   public var machine: UInt128
@@ -34,7 +34,7 @@ public struct IncomingBuild: Sendable, Hashable {
 public struct IncomingGroup: Sendable, Hashable {
   /// The key of the group.
   public var key: String
-  /// The version of the rules that keys are made by.
+  /// The version of the rules by which crashd makes keys.
   public var version: Int32
   /// The readable title.
   public var title: String
@@ -52,11 +52,11 @@ public struct IncomingGroup: Sendable, Hashable {
   }
 }
 
-/// A whole report, and the fields that the database can search.
+/// A whole report, and the fields by which the database can search for it.
 public struct IncomingReport: Sendable, Equatable {
   /// The id of the report.
   public var id: UInt128
-  /// A number that increases with each version of the report.
+  /// The revision of the report; a later revision has a higher number.
   public var revision: Int64
   /// The time of the crash by the host's clock, in microseconds since 1970.
   public var time_us: Int64
@@ -87,7 +87,7 @@ public struct IncomingReport: Sendable, Equatable {
   }
 }
 
-/// A counter of one run of a forwarder: the crashes of one hour that were not sent in full.
+/// A counter of one run of a forwarder: the crashes of one hour whose reports were not sent.
 public struct IncomingCount: Sendable, Equatable {
   /// The machine.
   public var host: IncomingHost
@@ -99,7 +99,7 @@ public struct IncomingCount: Sendable, Equatable {
   public var hour: Int64
   /// A random number above 0 that identifies the run of the forwarder.
   public var run: Int64
-  /// The number of crashes in this hour that this run counted so far.
+  /// The number of crashes in this hour that this run has counted so far.
   public var crashes: Int64
 
   /// Creates a counter from its parts.
@@ -111,18 +111,20 @@ public struct IncomingCount: Sendable, Equatable {
   }
 }
 
-/// The position up to which a host has sent everything.
+/// The position in a host's store up to which the host has sent everything.
 ///
-/// It is stored in the transaction of its batch. A forwarder that starts again continues there, so it counts no crash
-/// twice.
+/// The transaction of the batch also stores the position. A forwarder that restarts continues at this position, so it
+/// counts no crash twice.
 public struct IncomingPosition: Sendable, Equatable {
   /// The machine.
   public var host: IncomingHost
-  /// The name of the stream: crashd's store and the subscriber.
+  /// The name of the stream: the id of crashd's store, and the subscriber.
   public var stream: String
-  /// The cursor, which only the host understands.
+  /// The cursor.
+  ///
+  /// The fleet does not interpret it.
   public var position: String
-  /// The time of the host's clock when it sent the batch, in microseconds since 1970.
+  /// The time of the host's clock when the host sent the batch, in microseconds since 1970.
   public var time_us: Int64?
 
   /// Creates a position from its parts.
@@ -131,13 +133,13 @@ public struct IncomingPosition: Sendable, Equatable {
   }
 }
 
-/// What became of an item after the commit.
+/// The outcome of an item after the commit.
 public enum IngestOutcome: String, Sendable {
   /// The report is new.
   case stored
   /// The report replaced an earlier revision.
   case updated
-  /// The same or a later revision is stored already.
+  /// The same revision or a later one is already stored.
   case duplicate
   /// The counter or the position is stored.
   case counted

@@ -16,17 +16,17 @@ extension FleetStore {
     public var hosts: Int64
   }
 
-  /// What an operator may do with an issue.
+  /// What an operator can do with an issue.
   public enum IssueChange: String, Sendable, CaseIterable {
     /// Marks the issue as known.
     case open
     /// Marks the issue as resolved in the newest build of its program.
     case resolve
-    /// Keeps counting, and never marks the issue as regressed.
+    /// Mutes the issue: it keeps counting crashes, and never becomes regressed.
     case mute
   }
 
-  /// Returns the issues with crashes, the last seen first.
+  /// Returns the issues that have crashes, newest last crash first.
   public func issues(tenant: Int32, limit: Int32 = 100) async throws(FleetError) -> [Issue] {
     let rows = try await retrying { connection throws(FleetError) in
       try connection.run(
@@ -69,9 +69,9 @@ extension FleetStore {
 
   /// Moves all groups of `issue` to `other`.
   ///
-  /// Returns false if the tenant lacks one of the issues, or both programs differ.
+  /// Returns false if the tenant lacks one of the issues, or if the programs of the issues differ.
   ///
-  /// The merged issue keeps its number, but has no crashes.
+  /// `issue` keeps its number, but has no crashes.
   public func merge(issue: Int64, into other: Int64, tenant: Int32) async throws(FleetError) -> Bool {
     if issue == other { return false }
     return try await retrying { connection throws(FleetError) in
@@ -93,9 +93,9 @@ extension FleetStore {
     }
   }
 
-  /// Moves one group to an issue of its own, and returns the number of that issue.
+  /// Moves one group to a new issue, and returns the number of this issue.
   ///
-  /// Returns nil if the issue does not have the group, or has only this group.
+  /// Returns nil if the issue does not contain the group, or contains only this group.
   public func split(key: String, from issue: Int64, tenant: Int32) async throws(FleetError) -> Int64? {
     try await retrying { connection throws(FleetError) in
       try connection.transaction { () throws(FleetError) in
@@ -125,7 +125,7 @@ extension FleetStore {
 
   /// Computes the sums of an issue from the counters of its groups.
   ///
-  /// Precondition: the transaction holds the lock of the issue's row.
+  /// Precondition: the transaction has locked the issue's row.
   private static func sum(_ issue: Int64, _ connection: Connection) throws(FleetError) {
     try connection.run(
       Statement(

@@ -11,7 +11,7 @@ struct IngestFields {
 
   /// The limits of strings in bytes.
   ///
-  /// Longer strings are shortened; the body of a report stays whole.
+  /// Longer strings are truncated; the stored JSON of the report keeps them.
   enum Limit {
     static let name = 256
     static let title = 1_024
@@ -27,7 +27,7 @@ struct IngestFields {
       var (machine, name): (String?, String?)
       try scanner.members("host", depth: depth) { (scanner, key) throws(IngestProblem) in
         switch key {
-        // The keys in a report, and in an item.
+        // A report and an item have different keys for the same value.
         case "id", "machine": machine = try scanner.text(key, limit: Limit.key)
         case "host", "name": name = try scanner.text(key, limit: Limit.name)
         default: try scanner.skip(depth: depth + 1)
@@ -96,10 +96,10 @@ struct IngestFields {
 
   static func missing(_ name: String) -> IngestProblem { IngestProblem(.missing, "the field '\(name)' is missing") }
 
-  /// Parses 32 hexadecimal digits, in which the hyphens of a UUID are allowed.
+  /// Parses 32 hexadecimal digits; also accepts the hyphens of a UUID.
   static func number128(_ text: String) -> UInt128? {
     let digits = text.utf8.filter { $0 != UInt8(ascii: "-") }
-    // An integer may begin with a sign, which an id may not.
+    // Check the digits, because Swift's initializer of integers would accept a sign.
     guard digits.count == 32, digits.first != UInt8(ascii: "+") else { return nil }
     return UInt128(String(decoding: digits, as: UTF8.self), radix: 16)
   }
@@ -113,7 +113,9 @@ struct IngestFields {
     throw IngestProblem(.unknown, "an item needs one of the members 'report', 'count' and 'position'")
   }
 
-  /// The machine of an item, which the item or its report names.
+  /// The host of an item.
+  ///
+  /// The item or its report names it.
   static func host(_ first: Host?, _ second: Host?) throws(IngestProblem) -> IncomingHost {
     if let host = first?.host ?? second?.host { return host }
     throw IngestProblem(
@@ -122,7 +124,7 @@ struct IngestFields {
 }
 
 extension IngestFields {
-  /// The members of a report that the database searches.
+  /// The members of a report by which the database searches.
   struct Report {
     private var (id, time, program, build, unit): (String?, String?, String?, String?, String?)
     private var (signal, cause, release, environment): (String?, String?, String?, String?)
@@ -197,7 +199,7 @@ extension IngestFields {
     private var group: Group?
     private var (hour, run, crashes): (Int64?, Int64?, Int64?)
 
-    /// The highest values: the hour is in the year 9999, and sums of counters must not overflow.
+    /// The maximum values: the hour is in the year 9999, and sums of counters must not overflow.
     private static let (latestHour, mostCrashes): (Int64, Int64) = (70_389_000, 1_000_000_000_000)
 
     init(_ scanner: inout JSONScanner, depth: Int) throws(IngestProblem) {

@@ -1,6 +1,6 @@
-/// Parses the body of a batch: one JSON object a line (NDJSON), or one JSON array of objects.
+/// Parses the body of a batch: one JSON object per line (NDJSON), or one JSON array of objects.
 ///
-/// Every byte is untrusted. In NDJSON, a malformed line affects no other line.
+/// Every byte is untrusted. In NDJSON, a malformed line does not affect other lines.
 public struct IngestParser: Sendable {
   /// The limits of a body.
   public struct Limits: Sendable, Equatable {
@@ -51,7 +51,7 @@ public struct IngestParser: Sendable {
     var start = 0
     while start < body.count {
       let end = body[start...].firstIndex(of: UInt8(ascii: "\n")) ?? body.count
-      // A line of blanks is no item.
+      // A blank line is not an item.
       if !body[start..<end].allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0d }) { try add(start..<end) }
       start = end + 1
     }

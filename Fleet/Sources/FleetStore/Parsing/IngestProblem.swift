@@ -1,10 +1,12 @@
 /// The reason why an item or a body is refused: a stable code, and one sentence that says what to do.
 public struct IngestProblem: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The codes, which clients may compare.
+  /// The codes.
+  ///
+  /// Clients can rely on them.
   public enum Code: String, Sendable {
     /// The JSON is malformed.
     case malformed = "malformed-json"
-    /// The JSON is nested too deep.
+    /// The JSON is nested too deeply.
     case tooDeep = "too-deep"
     /// An item is too large.
     case tooLarge = "item-too-large"

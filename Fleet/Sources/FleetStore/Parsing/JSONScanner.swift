@@ -1,10 +1,12 @@
-/// Reads selected members of untrusted JSON, and checks the syntax of all the rest without building values.
+/// Reads selected members of untrusted JSON.
 ///
-/// Complexity: O(bytes). The stack holds at most `depth` frames.
+/// Checks the syntax of the rest without building values.
+///
+/// Complexity: O(bytes). The recursion is at most `depth` levels deep.
 struct JSONScanner {
-  /// The maximum nesting depth, as of crashd's replies.
+  /// The maximum nesting depth, the same as for crashd's replies.
   static let depth = 64
-  /// The maximum number of bytes of a number.
+  /// The maximum length of a number in bytes.
   private static let numberBytes = 64
 
   private let bytes: [UInt8]
@@ -15,7 +17,7 @@ struct JSONScanner {
     (self.bytes, offset, end) = (bytes, range.lowerBound, range.upperBound)
   }
 
-  /// The next byte; 0 after the last one, which is no valid JSON.
+  /// The next byte; 0 at the end of the input, because valid JSON has no byte 0.
   private var byte: UInt8 { offset < end ? bytes[offset] : 0 }
 
   var malformed: IngestProblem { IngestProblem(.malformed, "the JSON is malformed at byte \(offset)") }
@@ -43,7 +45,7 @@ struct JSONScanner {
 
   /// Reads an object.
   ///
-  /// `member` must read or skip the value of the key.
+  /// Calls `member` for each key; `member` must read or skip the value.
   mutating func members(
     _ name: String, depth: Int, _ member: (inout JSONScanner, String) throws(IngestProblem) -> Void
   ) throws(IngestProblem) {
@@ -66,7 +68,7 @@ struct JSONScanner {
 
   /// Reads an array.
   ///
-  /// `element` must read or skip one element.
+  /// Calls `element` for each element; `element` must read or skip it.
   mutating func elements(_ element: (inout JSONScanner) throws(IngestProblem) -> Void) throws(IngestProblem) {
     skipSpace()
     guard take(UInt8(ascii: "[")) else { throw malformed }
@@ -82,7 +84,7 @@ struct JSONScanner {
 
   /// Reads a string or null.
   ///
-  /// A longer string is shortened to `limit` bytes, because the database indexes some fields.
+  /// Truncates a longer string to `limit` bytes, because the database indexes some fields.
   mutating func text(_ name: String, limit: Int) throws(IngestProblem) -> String? {
     skipSpace()
     if byte == UInt8(ascii: "n") {
@@ -103,7 +105,7 @@ struct JSONScanner {
     return number
   }
 
-  /// Checks one value of any type.
+  /// Checks the syntax of one value of any type.
   mutating func skip(depth: Int) throws(IngestProblem) {
     skipSpace()
     switch byte {
@@ -165,7 +167,7 @@ struct JSONScanner {
 extension JSONScanner {
   /// Moves behind a string.
   ///
-  /// Returns whether it has escapes.
+  /// Returns whether the string has escapes.
   @discardableResult
   private mutating func skipString() throws(IngestProblem) -> Bool {
     offset += 1
@@ -200,10 +202,11 @@ extension JSONScanner {
     let start = offset + 1
     let hasEscapes = try skipString()
     let inner = bytes[start..<offset - 1]
-    // An escape has at most six bytes, and stands for at least one.
+    // An escape has at most six bytes, and stands for at least one byte.
     let plain = hasEscapes ? Self.unescaped(inner.prefix(6 * limit + 12)) : Array(inner.prefix(limit + 4))
     var text = ""
-    // PostgreSQL has no strings with NUL. A repaired byte may be longer than before, so the limit is checked last.
+    // PostgreSQL does not store NUL in strings. U+FFFD can be longer than the byte that it replaces, so check the limit
+    // last.
     for scalar in String(decoding: plain, as: UTF8.self).unicodeScalars {
       guard text.utf8.count + UTF8.width(scalar) <= limit else { break }
       text.unicodeScalars.append(scalar == "\0" ? "\u{FFFD}" : scalar)
@@ -211,7 +214,9 @@ extension JSONScanner {
     return text
   }
 
-  /// Replaces escapes; a surrogate without its pair, or one that the limit cuts, becomes U+FFFD.
+  /// Replaces escapes.
+  ///
+  /// A surrogate without its pair, or a pair that the limit cuts, becomes U+FFFD.
   private static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
     var (plain, at): ([UInt8], Int) = ([], bytes.startIndex)
     func unit(_ start: Int) -> UInt16? {

@@ -1,8 +1,12 @@
 import CPostgres
 
-/// A statement, which each connection prepares once.
+/// A statement.
+///
+/// Each connection prepares it once.
 struct Statement: Sendable {
-  /// The name of the prepared statement, which is unique.
+  /// The name of the prepared statement.
+  ///
+  /// It must be unique.
   var name: String
   var sql: String
 }
@@ -16,26 +20,28 @@ struct Rows: Sendable {
 }
 
 extension [String?] {
-  /// The integer in a column; 0 for null, because no statement here returns null for a number that has a meaning.
+  /// The integer in a column; 0 for null.
+  ///
+  /// No statement here returns null where null and 0 differ.
   func integer(_ column: Int) -> Int64 { self[column].flatMap { Int64($0) } ?? 0 }
   func text(_ column: Int) -> String { self[column] ?? "" }
   func flag(_ column: Int) -> Bool { self[column] == "t" }
 }
 
-/// One connection, whose calls block.
+/// One connection to PostgreSQL. Its calls block.
 ///
-/// Only one thread at a time may use it.
-// Sendable: the pool gives a connection to one closure at a time.
+/// Only one thread at a time is allowed to use it.
+// Sendable: the pool passes a connection to only one closure at a time.
 @safe
 final class Connection: @unchecked Sendable {
-  // The pointers stay valid until `deinit`, which nothing outlives.
+  // The pointers stay valid until `deinit`.
   private let pointer: OpaquePointer
   private let notices: UnsafeMutablePointer<cs_pg_notices>
   private var prepared: Set<String> = []
-  /// How long a call waits for the server, in milliseconds; negative without a limit.
+  /// The maximum time for which a call waits for the server, in milliseconds; negative for no limit.
   ///
-  /// The server ends a statement after 30 s, but not a commit that waits for standbys. A leader without standbys would
-  /// hold all connections forever.
+  /// The server ends a statement after 30 s, but not a commit that waits for standbys. Without this limit, a primary
+  /// that has lost its standbys would block all connections forever.
   var patience_ms: Int32 = 45_000
 
   /// Connects to the first server in the connection string that accepts writes.
@@ -56,7 +62,9 @@ final class Connection: @unchecked Sendable {
     unsafe notices.deallocate()
   }
 
-  /// Runs a statement, which is prepared first if it is new on this connection.
+  /// Runs a statement.
+  ///
+  /// Prepares it first if this connection has not prepared it yet.
   @discardableResult
   func run(_ statement: Statement, _ parameters: Parameters = Parameters()) throws(FleetError) -> Rows {
     if !prepared.contains(statement.name) {
@@ -66,7 +74,7 @@ final class Connection: @unchecked Sendable {
       prepared.insert(statement.name)
     }
     return try unsafe take { result in
-      // Invariant: the buffers are valid during the call, and `ends` has an offset within `bytes` for each value.
+      // Invariant: the buffers are valid during the call, and each value's offset in `ends` lies within `bytes`.
       unsafe parameters.bytes.withUnsafeBufferPointer { bytes in
         unsafe parameters.ends.withUnsafeBufferPointer { ends in
           var all = unsafe cs_pg_parameters(bytes: bytes.baseAddress, ends: ends.baseAddress, count: ends.count)
@@ -76,7 +84,7 @@ final class Connection: @unchecked Sendable {
     }
   }
 
-  /// Runs SQL without parameters, which may contain several statements.
+  /// Runs SQL without parameters, which can contain several statements.
   @discardableResult
   func script(_ sql: String) throws(FleetError) -> Rows {
     try unsafe take { result in unsafe cs_pg_script(pointer, sql, patience_ms, &result) }
@@ -90,7 +98,8 @@ final class Connection: @unchecked Sendable {
     try script("begin")
     let value: Value
     do throws(FleetError) { value = try body() } catch {
-      // A broken connection rolls back by itself. Another failure of the rollback breaks the connection, too.
+      // If the connection is broken, the server rolls back without a command. If the rollback fails, the connection is
+      // closed, too.
       if !error.endsConnection { try script("rollback") }
       throw error
     }
@@ -111,7 +120,8 @@ final class Connection: @unchecked Sendable {
     let status = unsafe PQresultStatus(result)
     if status == PGRES_COMMAND_OK || status == PGRES_EMPTY_QUERY { return Rows() }
     guard status == PGRES_TUPLES_OK else {
-      // A commit of a failed transaction returns PGRES_COMMAND_OK, but the body of the transaction threw before.
+      // PostgreSQL answers the commit of a failed transaction with PGRES_COMMAND_OK. This does not occur here, because
+      // `body` threw before the commit.
       let state = unsafe PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map { unsafe String(cString: $0) } ?? ""
       let text = unsafe PQresultErrorField(result, Int32(UInt8(ascii: "M"))).map { unsafe String(cString: $0) }
       throw unsafe FleetError(state: state, text ?? Self.message(pointer))
@@ -125,7 +135,7 @@ final class Connection: @unchecked Sendable {
     for row in 0..<count {
       rows.rows.append(
         (0..<columns).map { column in
-          // Invariant: row and column are in range, and libpq's value has as many bytes as `PQgetlength` says.
+          // Invariant: row and column are in range, and libpq's value has the length that `PQgetlength` returns.
           guard unsafe PQgetisnull(result, row, column) == 0, let value = unsafe PQgetvalue(result, row, column) else {
             return nil
           }
@@ -140,7 +150,7 @@ final class Connection: @unchecked Sendable {
 
   /// The last message of a connection in one line.
   private static func message(_ pointer: OpaquePointer) -> String {
-    // Invariant: libpq's string is valid until the next call, and the copy is made before.
+    // Invariant: libpq's string is valid until the next call, which comes after the copy.
     guard let text = unsafe PQerrorMessage(pointer) else { return "" }
     return unsafe String(cString: text).split(whereSeparator: \.isNewline).joined(separator: "; ")
   }

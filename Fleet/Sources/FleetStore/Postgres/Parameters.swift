@@ -1,6 +1,6 @@
 /// The parameters of one statement, in PostgreSQL's binary format.
 struct Parameters: Sendable {
-  /// The types of array elements that statements use, with their object ids in PostgreSQL.
+  /// The types of array elements that statements use, with their OIDs in PostgreSQL.
   private enum Element: Int32 {
     case bytes = 17
     case int64 = 20

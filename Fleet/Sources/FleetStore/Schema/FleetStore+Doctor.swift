@@ -1,13 +1,15 @@
-// Checks what makes the database lose reports, or stop storing them.
+// Checks for problems that make the database lose reports, or stop storing them.
 extension FleetStore {
   /// One result of a check.
   public struct Finding: Sendable, Equatable {
-    /// How bad the result is.
+    /// The severity of the result.
     public enum Level: String, Sendable { case good, warning, bad }
 
     /// How bad the result is.
     public var level: Level
-    /// One sentence; for problems, what to do.
+    /// One sentence.
+    ///
+    /// For a problem, it says what to do.
     public var text: String
   }
 

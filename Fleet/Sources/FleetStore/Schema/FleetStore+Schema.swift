@@ -1,12 +1,13 @@
 // Creates and updates the schema while the service stores reports.
 extension FleetStore {
-  /// The lock that only one migration or maintenance holds at a time: "crash-fleet" as a number.
+  /// The key of the advisory lock that only one migration or maintenance holds at a time: "crash-fleet" as a number.
   private static let lock: Int64 = 0x6372_6173_6866_6c74
 
-  /// Applies the missing steps, creates the partitions that are needed, and returns the names of the applied steps.
+  /// Applies the missing migration steps, creates the partitions that are needed, and returns the names of the applied
+  /// steps.
   ///
-  /// Each step has its own transaction. A step waits at most two seconds for a lock, and then starts again later, so
-  /// that the reports that queue behind its lock do not wait longer.
+  /// Each step has its own transaction. A step waits at most two seconds for a lock, and then starts again later.
+  /// Otherwise, reports would wait longer in the queue behind its lock.
   public func migrate() async throws(FleetError) -> [String] { try await migrate(Migration.all) }
 
   func migrate(_ migrations: [Migration]) async throws(FleetError) -> [String] {
@@ -32,12 +33,13 @@ extension FleetStore {
 
   private func apply(_ migration: Migration) async throws(FleetError) -> Bool {
     try await run { connection throws(FleetError) in
-      // A step may build an index for hours.
+      // A step can take hours, for example to build an index.
       let usual = connection.patience_ms
       connection.patience_ms = -1
       defer { connection.patience_ms = usual }
       return try connection.transaction { () throws(FleetError) in
-        // The advisory lock comes first, with the normal limit, because another program may run a long step.
+        // Wait for the advisory lock before lock_timeout is shortened, because another process can be running a long
+        // step.
         try connection.run(Self.takeLock, .int64(Self.lock))
         try connection.script(
           """
@@ -62,8 +64,8 @@ extension FleetStore {
 
   /// Checks that the database has the schema that this program needs.
   ///
-  /// A newer schema is fine, because steps only add.
-  /// - Throws: `FleetError.schema`, which says what to do.
+  /// A newer schema is accepted, because steps only add.
+  /// - Throws: `FleetError.schema`, whose text says what to do.
   public func checkSchema() async throws(FleetError) {
     let version = try await retrying { connection throws(FleetError) in
       try connection.run(Statement(name: "schema_version", sql: "select max(version) from migration")).first
@@ -79,7 +81,7 @@ extension FleetStore {
   public func maintain() async throws(FleetError) {
     let (days, months) = (configuration.reportDays, configuration.counterMonths)
     try await retrying { connection throws(FleetError) in
-      // A session lock, because a partition cannot be detached concurrently within a transaction.
+      // Use a session lock, because PostgreSQL cannot detach a partition concurrently within a transaction.
       try connection.run(Statement(name: "maintain_lock", sql: "select pg_advisory_lock($1)"), .int64(Self.lock))
       let result: Result<Void, FleetError>
       do throws(FleetError) {

@@ -1,6 +1,6 @@
-/// One step of the schema.
+/// One step of the schema migration.
 ///
-/// Steps are never changed after a release, only added.
+/// A released step never changes; new steps are added.
 struct Migration: Sendable {
   var version: Int32
   var name: String
@@ -12,8 +12,8 @@ struct Migration: Sendable {
   /// The version of the schema that this program needs.
   static var newest: Int32 { all.last?.version ?? 0 }
 
-  // `alias` leads from the key of a group to its issue, so that merging and splitting issues moves no report.
-  // `build.id` and `issue.id` increase in the order in which the fleet first saw them.
+  // `alias` maps the key of a group to its issue, so that merging and splitting issues moves no report. `build.id` and
+  // `issue.id` increase in the order in which the fleet first saw the builds and issues.
   private static let first = Migration(
     version: 1, name: "reports, issues, counters",
     sql: """

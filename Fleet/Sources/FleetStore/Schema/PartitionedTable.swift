@@ -1,17 +1,19 @@
-/// A table with one partition for each day or month, and one for times that are too far from today.
+/// A table that is partitioned by day or by month.
+///
+/// One more partition is for times that are too far from today.
 struct PartitionedTable: Sendable {
   /// The partitioned table.
   var name: String
-  /// The part of time of one partition.
+  /// The period of one partition.
   private var unit: Unit
-  /// The number of past partitions that are kept.
+  /// The number of past partitions that `maintain` keeps.
   private var past: Int32
 
   private enum Unit: String { case day, month }
 
   /// The number of future partitions.
   ///
-  /// Clocks of hosts may be ahead, and maintenance may be late.
+  /// The clock of a host can be ahead, and maintenance can be late.
   private static let future: Int32 = 3
 
   static func report(keepingDays days: Int32) -> Self { Self(name: "report", unit: .day, past: days) }
@@ -26,7 +28,7 @@ struct PartitionedTable: Sendable {
   }
 
   func maintain(_ connection: Connection) throws(FleetError) {
-    // Parts that an interrupted call has detached, but not dropped, are dropped here, too.
+    // The query also finds partitions that an interrupted call detached but did not drop. They are dropped below.
     let found = try connection.run(
       Statement(
         name: "partitions",
@@ -44,7 +46,7 @@ struct PartitionedTable: Sendable {
     }
   }
 
-  /// Creates a partition without a lock that blocks ingest: first a table, which is then attached.
+  /// Creates a partition without a lock that blocks ingest: creates an ordinary table, and then attaches it.
   private func create(_ part: Part, _ connection: Connection) throws(FleetError) {
     try connection.transaction { () throws(FleetError) in
       try connection.script(
@@ -59,13 +61,14 @@ struct PartitionedTable: Sendable {
     if isAttached {
       try connection.script("alter table \(name) detach partition \(part) concurrently")
     } else {
-      // Ends a detachment that was interrupted. Without one, the command fails, and the table is not attached.
+      // Completes an interrupted detachment. If there was no such detachment, the command fails. The table is then not
+      // attached, so drop it.
       _ = try? connection.script("alter table \(name) detach partition \(part) finalize")
     }
     try connection.script("drop table \(part)")
   }
 
-  /// Returns the partitions that the table needs now.
+  /// Returns the partitions that the table must have now.
   private func parts(_ connection: Connection) throws(FleetError) -> [Part] {
     let rows = try connection.run(
       Statement(
@@ -81,6 +84,8 @@ struct PartitionedTable: Sendable {
       }
   }
 
-  /// The end of the partition for times that are too far in the future, which are stored as 1970.
+  /// The end of the partition for times that are too far in the future.
+  ///
+  /// They are stored as times in 1970.
   private static let firstTime = "2000-01-01"
 }

@@ -1,7 +1,7 @@
-/// A token, which lets hosts send to one tenant.
+/// A token that allows hosts to send reports to one tenant.
 ///
-/// The text is `cft_ID_SECRET`: the number of the token, and 64 hexadecimal digits. The database has only the SHA-256 of
-/// the secret.
+/// The text is `cft_ID_SECRET`: the number of the token, and a secret of 64 hexadecimal digits. The database stores
+/// only the SHA-256 of the secret.
 public struct FleetToken: Sendable, Equatable {
   /// The number of the token.
   public var id: Int32
@@ -22,10 +22,10 @@ public struct FleetToken: Sendable, Equatable {
     (self.id, secret) = (id, Array(parts[1]))
   }
 
-  /// The text, which operators give to their hosts.
+  /// The text, which an operator configures on each host.
   public var text: String { "\(Self.mark)\(id)_\(String(decoding: secret, as: UTF8.self))" }
 
-  /// Compares in a time that depends only on the lengths.
+  /// Compares two tokens in a time that depends only on their lengths.
   public func matches(_ other: FleetToken) -> Bool { id == other.id && isEqualInConstantTime(secret, other.secret) }
 
   fileprivate static func randomSecret() -> [UInt8] {
@@ -55,15 +55,15 @@ extension FleetStore {
     public var tenant: String
     /// The name that the operator gave.
     public var name: String
-    /// The time at which it was added.
+    /// The time at which the token was added.
     public var created: String
-    /// The time at which it was revoked; nil if it is valid.
+    /// The time at which the token was revoked; nil if it is valid.
     public var revoked: String?
   }
 
   /// Adds a token, and its tenant if it is new.
   ///
-  /// The database never shows the token again.
+  /// The database does not store the token's text, so the caller must show the text now.
   public func addToken(tenant: String, name: String) async throws(FleetError) -> FleetToken {
     let secret = FleetToken.randomSecret()
     let row = try await run { connection throws(FleetError) in
@@ -115,7 +115,7 @@ extension FleetStore {
 
   /// Returns the tenant of a token; nil if the token is wrong or revoked.
   ///
-  /// The comparison of hashes takes the same time for each wrong secret.
+  /// All wrong secrets take the same time to compare.
   public func tenant(of token: FleetToken) async throws(FleetError) -> Int32? {
     let rows = try await retrying { connection throws(FleetError) in
       try connection.run(
@@ -130,7 +130,7 @@ extension FleetStore {
     return Int32(truncatingIfNeeded: row.integer(0))
   }
 
-  /// Returns the number of a tenant; nil if there is none with this name.
+  /// Returns the number of the tenant with this name; nil if there is none.
   public func tenant(named name: String) async throws(FleetError) -> Int32? {
     try await retrying { connection throws(FleetError) in
       try connection.run(

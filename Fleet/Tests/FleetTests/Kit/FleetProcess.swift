@@ -2,7 +2,7 @@ import FleetStore
 import Foundation
 import Synchronization
 
-/// A running `crash-fleet serve` with a database of its own.
+/// A running `crash-fleet serve`, which has its own database.
 final class FleetProcess: Sendable {
   let test: TestStore
   let token: String
@@ -32,7 +32,7 @@ final class FleetProcess: Sendable {
 
   deinit { process.withLock { _ = kill($0.processIdentifier, SIGKILL) } }
 
-  /// The program beside the tests.
+  /// The program in the directory of the tests.
   static let program: String = {
     let directory = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent()
     return ProcessInfo.processInfo.environment["CRASH_FLEET"] ?? directory.appendingPathComponent("crash-fleet").path
@@ -47,7 +47,7 @@ final class FleetProcess: Sendable {
     try TestClient(port: port).request(token: token ?? self.token, body: Array(body.utf8), headers: headers)
   }
 
-  /// The resident memory in bytes.
+  /// The resident memory of the process in bytes.
   var residentBytes: Int {
     let pid = process.withLock { $0.processIdentifier }
     let text = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""

@@ -40,7 +40,7 @@ enum Sample {
     return String(repeating: "0", count: 32 - digits.count) + digits
   }
 
-  /// One line of a body, with a report as crashd writes it.
+  /// One line of a request body, with a report as crashd writes it.
   static func line(_ id: Int, group: String = "a1", host: Int = 7, build: String = "b1", revision: Int = 1) -> String {
     let time = Timestamp.string(since1970_ns: UInt64(now_us) * 1_000)
     return """

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A blocking HTTP client, which can also misbehave.
+/// A blocking HTTP client that can also violate the protocol.
 ///
 /// Each client has one connection.
 final class TestClient {
@@ -42,7 +42,7 @@ final class TestClient {
     return true
   }
 
-  /// The answer of the server, and the time from the end of the request.
+  /// The response of the server, and the time from the end of the request to the response.
   struct Answer: Equatable {
     var status: Int
     var head: String
@@ -54,7 +54,7 @@ final class TestClient {
     }
   }
 
-  /// Reads one answer with a Content-Length.
+  /// Reads one response that has a Content-Length.
   func answer() throws -> Answer {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65_536)

@@ -4,9 +4,11 @@ import Synchronization
 
 /// A private PostgreSQL on a Unix socket in a temporary directory.
 ///
-/// It ends with this process, in any case: its shell waits for the end of a pipe, whose other end only this process has.
+/// It ends whenever this process ends: its shell reads from a pipe whose write end only this process has.
 final class TestPostgres: Sendable {
-  /// The server that most tests share; each test has its own database.
+  /// The server that most tests share.
+  ///
+  /// Each test has its own database.
   static let shared = Mutex<TestPostgres?>(nil)
 
   let directory: String
@@ -48,7 +50,7 @@ final class TestPostgres: Sendable {
     return "\(base)/\(versions.compactMap(Int.init).max() ?? 15)/bin"
   }()
 
-  /// PostgreSQL refuses to run as root.
+  /// PostgreSQL refuses to run as root, so a root user runs it as `nobody`.
   private static let asUser =
     getuid() == 0 ? "setpriv --reuid=nobody --regid=nogroup --clear-groups --reset-env" : ""
 
@@ -106,7 +108,7 @@ final class TestPostgres: Sendable {
   }
 }
 
-/// A store with a migrated database of its own.
+/// A store whose database belongs to one test and has the newest schema.
 struct TestStore: Sendable {
   let store: FleetStore
   let connection: String
@@ -128,7 +130,9 @@ struct TestStore: Sendable {
 
   func query(_ sql: String) throws -> String { try TestPostgres.query(connection, sql) }
 
-  /// The sums of crashes in all tables, which must always be equal: counters, hours and issues.
+  /// The sums of crashes in the tables of counters, hours and issues.
+  ///
+  /// They must always be equal.
   func sums() throws -> [String] {
     try query(
       """

@@ -1,32 +1,32 @@
 import Testing
 
-/// A row of docs/containment-table.md: a way to trap, and the work that this trap must end in the mode `contain`.
+/// A row of docs/containment-table.md: a way to trap, and what this trap must end in the mode `contain`.
 struct ContainmentRow: Sendable, CustomTestStringConvertible {
   /// What a trap ends.
   enum Verdict: String {
     /// The trap ends only its request.
     case contain
-    /// The trap ends the process after the other requests.
+    /// The trap ends the process when the other requests have finished.
     case drain
     /// The trap ends the process at once.
     case die
   }
 
-  /// The name of the `Way` in containment-host.
+  /// The name of the trap in containment-host (`Way`).
   var way: String
   /// The description of the code that traps, for the table in the documentation.
   var trap: String
   var verdict: Verdict
-  /// The reason for a verdict other than `contain`, in the words of a report.
+  /// The reason for a verdict other than `contain`, as a report states it.
   var reason: String
   /// Whether half of the other requests need an object or a lock that the trapped request holds.
   var hasDependents = false
-  /// Whether the trap ends a known request.
+  /// Whether the shield knows the request in which the trap occurs.
   var isRequestKnown = true
 
   var testDescription: String { way }
 
-  /// The environment of the run.
+  /// The environment variables of the program.
   var environment: [String: String] { way == "allocator" ? ["LD_PRELOAD": "libjemalloc.so.2"] : [:] }
 
   private static func contained(_ way: String, _ trap: String) -> Self {
@@ -109,9 +109,10 @@ struct ContainmentRow: Sendable, CustomTestStringConvertible {
 }
 
 extension ContainmentRow {
-  /// The rows that can run here.
+  /// The rows that can run on this machine.
   ///
-  /// The shield reads in /proc for which lock a thread waits. Under emulation, /proc has the emulator's own system call.
+  /// The shield reads /proc to find out for which lock a thread waits. Under emulation, /proc shows a system call of
+  /// the emulator.
   static var runnable: [Self] {
     all.filter { !(MatrixEmulation.isUsed && ["waits", "lazyGlobal"].contains($0.reason)) }
   }

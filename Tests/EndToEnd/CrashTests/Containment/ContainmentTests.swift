@@ -3,7 +3,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Runs each way to trap with and without containment, and compares the results with docs/containment-table.md.
+/// Runs each kind of trap with and without containment, and compares the results with docs/containment-table.md.
 ///
 /// `make containment-table` writes the table.
 @Suite("Containment of requests")
@@ -30,8 +30,8 @@ struct ContainmentTests {
     arguments: ContainmentRow.runnable)
   func row(_ row: ContainmentRow) async throws {
     let without = try await HostRun.start(row.way, "off", environment: row.environment)
-    // The shield does not detect waits for some objects, such as semaphores. The option `--stall` ends the requests
-    // that wait for such an object.
+    // The shield does not detect waits for some kinds of objects, such as semaphores. With the option `--stall`, the
+    // drain ends while requests wait for such an object.
     let with = try await HostRun.start(row.way, "contain", ["--stall", "1000"], environment: row.environment)
     #expect(without.end.hasPrefix("signal"), "\(without)")
     #expect(with.obstacle == 0, "\(with)")
@@ -45,24 +45,25 @@ struct ContainmentTests {
     }
   }
 
-  /// The trap ends only its request, and all others finish.
+  /// Expects that the trap ended only its request, and that all other requests finished.
   private func expectContained(_ run: HostRun, _ row: ContainmentRow) {
     #expect(run.end == "exit 0" && run.badTrapped == Self.traps, "\(run)")
     #expect(run.finishedIndependent == Self.requests && run.drains == 0, "\(run)")
     #expect(run.contained == Self.traps && run.incidents == Self.traps && run.crashes == 0, "\(run)")
-    // The pool has as many threads as before the traps.
+    // After the traps, the pool still has all its threads.
     #expect(run.capacity > 0 && run.serial == 0, "\(run)")
   }
 
-  /// The process ends as without containment, but after the other requests.
+  /// Expects that the process ended as without containment, but only after the other requests had finished.
   private func expectDrained(_ run: HostRun, _ row: ContainmentRow, without: HostRun) {
     let dependents = row.hasDependents ? Self.requests / 2 : 0
     #expect(run.verdict == "drain" && run.reason == row.reason, "\(run)")
     #expect(run.finishedIndependent == Self.requests - dependents && run.endedIndependent == 0, "\(run)")
-    // A request that waits for a lock of the trapped thread may get the same error as the trapped request.
+    // A request that waits for a lock of the trapped thread can get the same error as the trapped request.
     #expect(run.finishedDependent == 0 && run.endedDependent + run.trappedDependent == dependents, "\(run)")
     #expect(run.drains == 1, "\(run)")
-    // If the shield does not know the request of the trap, this request ends only with the drain.
+    // If the shield does not know the request that trapped, this request does not get an error: the end of the drain
+    // ends it.
     let hasReturned = row.way == "outlives"
     #expect(run.badTrapped == (row.isRequestKnown ? Self.traps : 0), "\(run)")
     #expect(run.badEnded == (row.isRequestKnown || hasReturned ? 0 : Self.traps), "\(run)")
@@ -71,12 +72,11 @@ struct ContainmentTests {
     expectReported(run, without: without)
   }
 
-  /// Checks that the exit status and the record of the crash are the same as without containment.
+  /// Expects the exit status and the crash record of a run without containment.
   private func expectReported(_ run: HostRun, without: HostRun) {
     #expect(run.end == without.end && run.crashes == 1, "\(run) instead of \(without)")
     #expect(run.request == without.request && (run.frames ?? 0) > 0, "\(run) instead of \(without)")
-    // Only the presence of a message is compared, because the message of a contained trap is stored without its
-    // newline.
+    // Compare only whether there is a message, because the message of a contained trap is stored without its newline.
     #expect((run.message == 0) == (without.message == 0), "\(run) instead of \(without)")
   }
 }

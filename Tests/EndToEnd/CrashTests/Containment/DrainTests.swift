@@ -3,9 +3,9 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests which traps drain the process, when a drain ends, and what happens to other requests meanwhile.
+/// Tests which traps make the process drain, when a drain ends, and what happens to other requests during a drain.
 ///
-/// Further tests trap while the shield starts or while the process exits.
+/// Some tests trap while the shield starts or while the process exits.
 @Suite("Drains of requests")
 struct DrainTests {
   private static let requests = 24
@@ -57,7 +57,7 @@ struct DrainTests {
   func second() async throws {
     let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
     let run = try await HostRun.start("index", "drain", ["--traps", "\(processors)"])
-    // No thread of the pool is left to resume the callers, so a caller may not get its error.
+    // No thread of the pool remains to resume the callers, so a caller can miss its error.
     #expect(run.end == Self.illegal && run.reason == "budget" && run.crashes == processors, "\(run)")
     #expect(run.drainEnd == "secondCrash", "\(run)")
   }
@@ -75,15 +75,15 @@ struct DrainTests {
     arguments: ["mutex", "posix-mutex", "lazy-global", "actor", "main-actor", "event-loop"],
     ["drain", "drain-pool", "contain"])
   func stall(way: String, mode: String) async throws {
-    // The deadline is an hour away, so only the waiting threads or the stall can end the drain earlier.
+    // The deadline is an hour away, so only the waiting threads, a stall or the last request can end the drain.
     let run = try await HostRun.start(way, mode, ["--stall", "500", "--grace", "3600000"])
     #expect(run.end == Self.illegal && run.crashes == 1, "\(run)")
-    // If the shield detects the threads that wait for the lock, their requests are answered. No request is then in
-    // flight, so the drain may also end with `done`.
+    // If the shield detects the threads that wait for the lock, it fails their requests. Then no request is in flight,
+    // and the drain can also end with `done`.
     #expect(["stall", "waiter", "done"].contains(run.drainEnd), "\(run)")
     #expect(run.finishedDependent == 0, "\(run)")
-    // With the pool, each request is answered. Without the pool, the waiting threads may leave no thread for the other
-    // requests.
+    // With the pool, every request gets a response or an error. Without the pool, the waiting threads can leave no
+    // thread for the other requests.
     if mode != "drain" {
       #expect(run.endedDependent + run.trappedDependent == Self.requests / 2, "\(run)")
       #expect(run.finishedIndependent == Self.requests / 2, "\(run)")
@@ -98,7 +98,7 @@ struct DrainTests {
 
   @Test("a drain ends at its deadline, even if requests are still running")
   func deadline() async throws {
-    // `--stall 0` switches the stall rule off.
+    // `--stall 0` disables the rule that ends a drain without progress.
     let run = try await HostRun.start("actor", "contain", ["--stall", "0", "--grace", "500"])
     #expect(run.end == Self.illegal && run.drainEnd == "deadline", "\(run)")
     #expect(run.finishedIndependent == Self.requests / 2 && run.endedDependent == Self.requests / 2, "\(run)")
@@ -133,7 +133,7 @@ struct DrainTests {
   @Test("a drain does not end while requests of random durations progress", arguments: ["drain", "contain"])
   func progress(mode: String) async throws {
     let options = ["--moment", "before", "--requests", "2000", "--longest", "400", "--stall", "6000", "--budget", "1"]
-    // The trap happens on an actor, so it drains the process in both modes.
+    // A trap on an actor drains the process in both modes.
     let run = try await HostRun.start("actor", mode, options)
     #expect(run.end == Self.illegal && run.drainEnd == "done", "\(run)")
     #expect(run.finishedIndependent == 2_000 && run.endedIndependent == 0, "\(run)")

@@ -4,26 +4,29 @@ import Glibc
 import TestKit
 import Testing
 
-/// The result of a run of containment-host, which prints the result as one line of JSON.
+/// The result of a run of containment-host.
+///
+/// containment-host prints it as one line of JSON.
 struct HostRun: Decodable {
   var pid: Int
   /// `exit N`, `signal N` or `hung`.
   var end: String
-  /// How many requests began, not counting those that should trap.
+  /// The number of requests that began, without those that trap on purpose.
   var begun: Int
   var finishedIndependent: Int
   var endedIndependent: Int
   var finishedDependent: Int
   var trappedDependent: Int
   var endedDependent: Int
-  /// How many requests should have trapped, but returned.
+  /// The number of requests that should have trapped, but returned.
   var badReturned: Int
   var badTrapped: Int
   var badEnded: Int
-  /// How many tasks ran after the traps, and how many of them did not run at the same time.
+  /// The number of tasks that started after the traps, one for each processor.
   var capacity: Int
+  /// The number of these tasks that did not run at the same time as all others.
   var serial: Int
-  /// How often `onDrain` was called.
+  /// The number of calls of `onDrain`.
   var drains: Int
   var cutOff: Int
   var childEnd: Int
@@ -46,14 +49,14 @@ struct HostRun: Decodable {
   var message: Int?
   var request: String?
 
-  /// The signal of a trap instruction on the architecture of containment-host.
+  /// The signal that a trap instruction raises on the architecture of containment-host.
   static let trapSignal = MatrixBuild.architecture == .x86_64 ? SIGILL : SIGTRAP
 
-  /// Starts containment-host, and waits for its end.
+  /// Starts containment-host, and waits until it ends.
   ///
-  /// `CONTAINMENT_HOST` names that of another architecture.
+  /// `CONTAINMENT_HOST` is the path of a containment-host for another architecture.
   ///
-  /// The host's supervisor kills a program that hangs, long before the test would give up.
+  /// containment-host has a supervisor, which kills a program that hangs long before the test fails.
   static func start(
     _ way: String, _ mode: String, _ options: [String] = [], environment: [String: String] = [:]
   ) async throws -> HostRun {
@@ -61,7 +64,7 @@ struct HostRun: Decodable {
     let outputPath = directory.path + "/output"
     let output = try FileDescriptor(
       unsafe open(outputPath, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600), from: "open '\(outputPath)'")
-    // If the caller passes no daemon's environment, the program runs without a daemon.
+    // The program runs without crashd, unless `environment` names a crashd.
     let places = [
       "CRASHSHIELD_SOCKET": directory.path + "/attach", "CRASHSHIELD_SWEEP_MS": "800",
       "CRASHSHIELD_DEADLINE_MS": "60000",
@@ -70,8 +73,8 @@ struct HostRun: Decodable {
       Environment.value(of: "CONTAINMENT_HOST") ?? Binaries.besideTests("containment-host"), [way, mode] + options,
       ChildProcess.Options(environment: places.merging(environment) { $1 }, output: output.number))
     let status = try await child.wait()
-    // The program itself may print to the same file. The supervisor's line is the last one, because the supervisor
-    // prints it after the program has ended.
+    // The program and its supervisor print to the same file. The supervisor's line is the last one, because the
+    // supervisor prints it after the program has ended.
     let line = try contents(of: outputPath).split(separator: "\n").last { $0.hasPrefix("{") }
     let text = try #require(line, "\(way) \(mode): the supervisor ended with \(status)")
     return try JSONDecoder().decode(HostRun.self, from: Data(text.utf8))

@@ -7,7 +7,7 @@ import Testing
 
 /// Tests of crashes in restricted processes while crashd is not running.
 ///
-/// Each process writes its ring to the spool. If a process cannot write its ring, crashd counts the loss when crashd
+/// Each process writes its ring to the spool. If a process cannot write its ring, crashd counts this loss when crashd
 /// starts.
 @Suite(.enabled("only root can restrict a process in these ways") { geteuid() == 0 })
 struct AbsentDaemonTests {
@@ -86,7 +86,7 @@ struct AbsentDaemonTests {
     #expect(try contents(of: place.logPath).contains("spool 1") == (kind == "full"))
   }
 
-  /// Makes the spool directory with the permissions that crashd gives it.
+  /// Creates the spool directory with the permissions that crashd sets.
   private static func makeSpool(_ place: PrivateDaemon.Place) throws -> String {
     let path = place.runtime + "/spool"
     guard unsafe mkdir(path, 0o700) == 0, unsafe chmod(path, 0o3733) == 0 else {

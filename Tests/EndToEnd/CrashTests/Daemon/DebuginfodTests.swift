@@ -5,7 +5,9 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests of a stripped program whose debug information is on a local debuginfod server.
+/// Tests of a stripped program.
+///
+/// A local debuginfod server has its debug information.
 @Suite
 struct DebuginfodTests {
   @Test("a stripped program's report has the source line if a server has the debug information")
@@ -16,7 +18,7 @@ struct DebuginfodTests {
     try await run("/usr/bin/objcopy", ["--only-keep-debug", original, files + "/crash-maker.debug"], in: directory)
     try await run("/usr/bin/objcopy", ["--strip-debug", original, program], in: directory)
 
-    // Without servers the frame has a function name but no line.
+    // Without a debuginfod server, the frame has a function name but no line.
     let bare = try await PrivateDaemon.run { try await crash(program, $0) }
     #expect(bare.crashedThread?.topOwnFrame.map { $0.file == nil && !$0.function.isEmpty } == true)
 
@@ -25,8 +27,7 @@ struct DebuginfodTests {
       try await server.awaitBuild(bare.process.buildID)
       try await PrivateDaemon.run(options: ["--debuginfod-urls", server.url]) { daemon in
         let report = try await crash(program, daemon)
-        // crashd stores the report without waiting for a server, and symbolicates it again after the servers have
-        // answered.
+        // crashd stores the report before a server responds, and symbolicates it again after the response.
         let better = try await withLines(report.id, daemon)
         #expect(try daemon.client.status().debugInformation?["fetched"] == 1)
         let frame = try #require(better.crashedThread?.topOwnFrame)
@@ -51,7 +52,7 @@ struct DebuginfodTests {
   private func withLines(_ id: String, _ daemon: PrivateDaemon) async throws -> CrashReport {
     let client = daemon.client
     return try await blocking {
-      // Subscribes before it reads the report, and therefore misses no change of the report.
+      // Subscribes before it reads the report, so that it misses no change of the report.
       let events = try client.subscribe()
       while let event = try events.next(timeout: .seconds(Patience.slices)) {
         var report: CrashReport?

@@ -5,8 +5,7 @@ import Testing
 
 /// Tests of a program whose file is replaced or deleted before crashd starts.
 ///
-/// After the replacement or deletion, crashd can read the running program's file only through the descriptor that the
-/// process sends.
+/// After that, crashd can read the running program's file only through the descriptor that the process sends.
 @Suite
 struct DeployTests {
   @Test("the report of a crash after a deploy has the lines of the running build", arguments: ["replaced", "deleted"])
@@ -17,7 +16,7 @@ struct DeployTests {
     let program = directory.path + "/shop"
     try await Self.compile(newLines: 0, to: program, in: directory)
 
-    // crashd is not running yet, and can therefore not have read the file before the deploy.
+    // crashd is not running yet, so it cannot have read the file before the deploy.
     let place = try PrivateDaemon.Place()
     let (ours, theirs) = try FileDescriptor.pair()
     let process = try ChildProcess.start(
@@ -36,8 +35,7 @@ struct DeployTests {
       #expect(Self.inode(of: program) != old)
 
       let daemon = try await PrivateDaemon.start(in: place)
-      // The process need not be attached yet, because an unattached process connects when it crashes and sends the same
-      // descriptor.
+      // The process can still be unattached: it then connects when it crashes, and sends the same descriptor.
       try #require(unsafe write(ours.number, "\n", 1) == 1)
       #expect(try await process.wait().signal == SIGSEGV)
       let reports = try await daemon.reports(of: process.pid)
@@ -55,7 +53,7 @@ struct DeployTests {
     }
   }
 
-  /// The line of the fault in the source of the program's first build, which has no additional lines.
+  /// The line of the fault in the source of the first build, to which no lines were added.
   private static let faultLine = 6
 
   private static func compile(newLines: Int, to output: String, in directory: TestDirectory) async throws {
@@ -80,7 +78,7 @@ struct DeployTests {
 
       """
     try Self.save(text, to: source)
-    // crashd identifies an image by its build id, and clang adds a build id only on request.
+    // crashd identifies an image by its build ID, which clang adds only with the option `--build-id`.
     try await ChildProcess.run(
       "/usr/bin/env", ["clang", "-g", "-O1", "-Wl,--build-id", source, "-o", output], in: directory)
   }

@@ -3,7 +3,8 @@ import CrashReport
 import Glibc
 import Testing
 
-/// Tests of a start in a constructor (`CRASHSHIELD_EARLY=1`), in programs with a dynamic or a static Swift library.
+/// Tests that start the shield in a constructor (`CRASHSHIELD_EARLY=1`), in programs with a dynamic and with a static
+/// Swift library.
 @Suite(.sharedDaemon, .serialized)
 struct EarlyStartTests {
   @Test("Swift's own backtracer stays installed after an early start", arguments: ["0", "1"])
@@ -39,12 +40,12 @@ struct EarlyStartTests {
   private func backtracerPath() throws -> String {
     for directory in Environment.value(of: "PATH")?.split(separator: ":") ?? [] {
       var target = [CChar](repeating: 0, count: Int(PATH_MAX))
-      // realpath writes at most PATH_MAX bytes.
+      // Invariant: realpath writes at most PATH_MAX bytes.
       guard unsafe realpath("\(directory)/swift", &target) != nil else { continue }
       let swift = String(decoding: target.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
       let path = swift.split(separator: "/").dropLast(2).map { "/" + $0 }.joined()
       let backtracer = path + "/libexec/swift/linux/swift-backtrace"
-      // Swift keeps the C string valid during the call, and access() does not keep the pointer.
+      // Invariant: Swift keeps the C string valid during the call, and access() does not keep the pointer.
       if unsafe access(backtracer, X_OK) == 0 { return backtracer }
     }
     throw SystemError("no swift-backtrace beside the 'swift' of PATH", ENOENT)

@@ -7,9 +7,9 @@ import Testing
 
 @Suite("The first crash of a build, end to end")
 struct FirstCrashTests {
-  /// Makes a program that replaces crash-analyse, and a gate that delays this program.
+  /// Creates a program that replaces crash-analyse, and a named pipe (the gate) that delays this program.
   ///
-  /// The replacement waits for a line from a named pipe (the gate), and then exits without reading symbols.
+  /// The program waits for a line from the gate, and then exits without reading symbols.
   private static func gate(in place: PrivateDaemon.Place) throws -> (program: String, gate: FileDescriptor) {
     let (path, program) = (place.root.path + "/gate", place.root.path + "/analyse")
     guard unsafe mkfifo(path, 0o600) == 0 else { throw SystemError("mkfifo '\(path)'", errno) }
@@ -39,7 +39,7 @@ struct FirstCrashTests {
     #expect(report.isPreliminary == true && report.reason.contains("the price list is empty"))
     #expect(try await blocking { try client.status().reports } == 0)
     try await first.kill()
-    // Each line ends one analysis process of the killed crashd that still waits for a line from the gate.
+    // Each line ends one replacement process that the killed crashd has left waiting at the gate.
     let lines = [UInt8](repeating: UInt8(ascii: "\n"), count: 64)
     #expect(unsafe write(gate.number, lines, lines.count) == lines.count)
 

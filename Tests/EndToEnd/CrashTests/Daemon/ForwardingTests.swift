@@ -8,17 +8,17 @@ import Synchronization
 import TestKit
 import Testing
 
-/// Tests of forwarding: a crash's event reaches a collector.
+/// Tests that crashd forwards the event of a crash to a collector.
 @Suite
 struct ForwardingTests {
-  /// The fields of a forwarded line that this test reads.
+  /// The fields of a forwarded event that this test reads.
   private struct Line: Decodable {
     var cursor: String
     var id: String
     var report: CrashReport
   }
 
-  /// A socket that accepts crashd's connections.
+  /// A listening socket to which crashd connects.
   private final class Collector: Sendable {
     private let listener: FileDescriptor
 
@@ -66,7 +66,7 @@ struct ForwardingTests {
 
     func acknowledge(_ line: Line) {
       let bytes = Array("{\"ack\":\"\(line.cursor)\"}\n".utf8)
-      // The access is in bounds, because write() reads at most as many bytes as the array has.
+      // Invariant: write() reads at most as many bytes as the array has.
       #expect(unsafe Glibc.write(descriptor.number, bytes, bytes.count) == bytes.count)
     }
   }
@@ -103,8 +103,8 @@ struct ForwardingTests {
     var daemon = try await PrivateDaemon.start(in: place, options: ["--config", config])
     do {
       let first = try await crash(in: daemon)
-      // The test keeps the connection open until the crashd process that made it has ended. Otherwise the same crashd
-      // process would connect again, and the next accept() would return that connection.
+      // Keep this connection open until its crashd process has ended. Otherwise the same crashd would connect again,
+      // and the next accept() would return that connection.
       let connection = try await collector.accept()
       let line = try await connection.line()
       #expect(line.report.process.pid == Int(first) && line.report.id == line.id)
@@ -126,8 +126,8 @@ struct ForwardingTests {
       daemon = try await PrivateDaemon.start(in: place, options: ["--config", config])
       let second = try await crash(in: daemon)
       let third = try await collector.accept()
-      // An addition to a report is a new event, and crashd may therefore send events of the first crash before the
-      // event of the second crash. crashd must not send an event that the collector has already acknowledged.
+      // crashd also sends an event when a report gets an addition, so events of the first crash can precede the event
+      // of the second crash. crashd must not send an event again that the collector has acknowledged.
       var next = again
       while next.report.process.pid != Int(second) {
         next = try await third.line()
@@ -135,20 +135,20 @@ struct ForwardingTests {
         third.acknowledge(next)
       }
     } catch {
-      // kill() may fail, because the daemon may have been reaped already. The test throws the error that was caught
-      // here, even if kill() fails.
+      // kill() can fail, because the daemon may already have been reaped. Throw the error that was caught here, even if
+      // kill() fails.
       try? await daemon.kill()
       throw error
     }
     try await daemon.stop()
   }
 
-  /// Waits until the metrics file counts an acknowledgement.
+  /// Waits until the metrics file counts an acknowledged event.
   ///
-  /// crashd replaces the metrics file by a rename each second.
+  /// crashd writes a new file each second, and renames it to the metrics file.
   private func awaitCount(in metrics: String, below directory: String) async throws {
     let renames = try FileDescriptor(inotify_init1(Int32(IN_CLOEXEC)), from: "inotify_init1")
-    // The watch starts before the first read, and therefore misses no rename.
+    // The watch starts before the first read, so that it misses no rename.
     guard unsafe inotify_add_watch(renames.number, directory, UInt32(IN_MOVED_TO)) >= 0 else {
       throw SystemError("watch '\(directory)'", errno)
     }

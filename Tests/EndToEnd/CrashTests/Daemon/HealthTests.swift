@@ -5,9 +5,9 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests that the requests before a crash are counted in full.
+/// Tests that crashd counts all requests that began before a crash.
 ///
-/// `CRASH_HEALTH_CRASHES=1000` runs the long form.
+/// `CRASH_HEALTH_CRASHES=1000` runs a longer test.
 @Suite
 struct HealthTests {
   private static let crashes =
@@ -26,7 +26,9 @@ struct HealthTests {
     return (child, ours)
   }
 
-  /// Crashes several processes at once, and kills crashd before their requests in every second round.
+  /// Crashes several processes at once.
+  ///
+  /// If `kills` is true, kills crashd before these processes serve requests.
   private static func crash(_ count: Int, _ daemon: PrivateDaemon, kills: Bool) async throws -> PrivateDaemon {
     let place = daemon.place
     let processes = try (0..<count).map { _ in try start(place) }
@@ -86,7 +88,7 @@ struct HealthTests {
     _ = try await Crasher.run("array-index", ["--wait-attached"], environment: daemon.place.environment)
     try await Self.settle(daemon)
     #expect(try await ask(["--json=short"], 0).contains("\"crashes\":1"))
-    // Exit code 4: a build is unknown, or there is no second build.
+    // Exit code 4: the build is unknown, or there is no second build to compare with.
     _ = try await ask(["--build", "nothing"], 4)
     _ = try await ask(["--against", "nothing"], 4)
     let client = daemon.client

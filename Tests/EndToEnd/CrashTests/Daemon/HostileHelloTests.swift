@@ -18,8 +18,8 @@ struct HostileHelloTests {
     try #require(UnixAddress(path: daemon.place.runtime + "/attach")?.connect(connection.number) == 0)
     let noise = [UInt8](repeating: 0xa5, count: byteCount)
     #expect(unsafe send(connection.number, noise, noise.count, Int32(MSG_NOSIGNAL)) == byteCount)
-    // crashd sends the reason for the refusal and closes the connection. The stream therefore ends after at most one
-    // message.
+    // crashd sends the reason why it refuses the message, and closes the connection. Therefore the stream ends after at
+    // most one message.
     try await blocking {
       try connection.awaitInput()
       let reply = try connection.read(1_024)

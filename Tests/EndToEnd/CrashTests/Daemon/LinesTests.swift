@@ -4,7 +4,8 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests of the lines that the signal handler writes for a crash: the last words, and the record line.
+/// Tests the lines that the signal handler writes to a file or to stderr at a crash: the last words, and the record
+/// line.
 @Suite("The lines of a crash")
 struct LinesTests {
   @Test(
@@ -47,7 +48,7 @@ struct LinesTests {
     let place = try Self.placeWithSpool()
     let devices = try place.place.root.directory("dev")
     let small = try place.place.root.directory("small")
-    // The shell prints the file itself, because the kernel removes the mounts when the shell ends.
+    // The shell itself prints the file, because the kernel removes the mounts when the shell ends.
     let script = #"""
       mount -t tmpfs -o size=64k small "$2" && touch "$2/log" || exit 1
       if [ "$4" = full ]; then cat /dev/zero >"$2/filler" 2>/dev/null; fi
@@ -64,7 +65,7 @@ struct LinesTests {
     let (outcome, output) = try await Self.shell(
       script, [devices, small, Binaries.path("crash-maker"), kind], place.environment(words: nil))
     #expect(outcome.code == 128 + SIGSEGV)
-    // The output is filtered, because the shell also prints how the program ended.
+    // Keep only lines of the shield, because the shell also prints how the program ended.
     let lines = output.split(separator: "\n").filter { $0.hasPrefix("crashshield") }
     #expect(lines.count == (kind == "plain" ? 1 : 0), "\(output)")
     #expect(lines.allSatisfy { $0.hasPrefix("crashshield: crash-maker crashed by SIGSEGV at address 0x0 in ") })
@@ -109,9 +110,9 @@ struct LinesTests {
     #expect(unsafe mkfifo(path, 0o600) == 0)
     let reader = try FileDescriptor(opening: path, O_RDWR | O_NONBLOCK)
     let page = [UInt8](repeating: 0, count: 4_096)
-    // The array has the size that is passed.
+    // Invariant: the array has `page.count` bytes.
     while unsafe write(reader.number, page, page.count) > 0 {}
-    // A process that waits for the pipe fails the test, because the watchdog's deadline is longer than the test's time
+    // A process that waited for the pipe would fail the test: the watchdog's deadline is longer than the test's time
     // limit.
     let child = try ChildProcess.start(
       Binaries.path("crash-maker"), ["null-write"], ChildProcess.Options(environment: environment, errorPath: path))
@@ -174,7 +175,7 @@ struct LinesTests {
     let crash = try await Crasher.run(name, environment: environment)
     let lines = crash.error.split(separator: "\n").filter { $0.hasPrefix("crashshield-record:1:") }
     #expect(lines.count == 1 && lines.allSatisfy { (300..<4_096).contains($0.utf8.count) }, "\(crash.error)")
-    // The handler does not make the spool directory, because it wrote the record line instead of a spool file.
+    // The handler wrote the record line instead of a spool file, so it did not create the spool directory.
     #expect(try !entries(of: place.root.path).contains("none"))
     environment["CRASHSHIELD_RECORD"] = "off"
     environment["CRASHSHIELD_SPOOL"] = "/proc/none/spool"
@@ -212,7 +213,7 @@ struct LinesTests {
 }
 
 extension LinesTests {
-  /// The directories of a daemon that does not run, with a spool directory, and the path for last words.
+  /// The paths of a crashd that does not run, with a spool directory, and the path of the file for last words.
   private struct Setting {
     var place: PrivateDaemon.Place
     var words: String { place.root.path + "/words" }
@@ -239,7 +240,7 @@ extension LinesTests {
     return try #require(lines.first)
   }
 
-  /// Runs a script in a new mount namespace, and returns how it ended and what it printed.
+  /// Runs a script in a new mount namespace, and returns its exit status and its output.
   private static func shell(
     _ script: String, _ arguments: [String], _ environment: [String: String]
   ) async throws -> (status: ExitStatus, output: String) {

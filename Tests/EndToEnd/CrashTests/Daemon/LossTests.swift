@@ -6,7 +6,7 @@ import LinuxSystem
 import TestKit
 import Testing
 
-/// Tests that no crash is lost when crashd is killed, stopped or overloaded, and that each loss is counted.
+/// Tests that no crash is lost when crashd is killed, stopped or overloaded, and that crashd counts each loss.
 @Suite
 struct LossTests {
   @Test("a crash while crashd is killed is reported after crashd's restart")
@@ -51,8 +51,7 @@ struct LossTests {
     let after = try await blocking { try second.client.list() }
     #expect(after.map(\.id) == before.map(\.id))
     var (same, kept) = (try await blocking { try second.client.report().report }, try #require(before.first))
-    // The unwind cross-check may have ended after the report was first read. The comparison therefore ignores its
-    // result.
+    // The unwind cross-check can finish after the first read of the report. Therefore do not compare its result.
     (same.unwinding, kept.unwinding) = (nil, nil)
     #expect(same == kept && before.count == 1)
     try await second.stop()
@@ -83,7 +82,7 @@ struct LossTests {
       var victims: [Victim] = []
       for name in ["array-index", "null-write", "abort"] { victims.append(try await Victim.start(name, in: daemon)) }
       for victim in victims { victim.goOn() }
-      // At the time of the kill, each crash may be in the ring of its process, in the socket, or in the store.
+      // When crashd is killed, a crash can be in the ring of its process, in the socket, or in the store.
       try await daemon.kill()
       for victim in victims {
         #expect([trapSignal, SIGSEGV, SIGABRT].contains(try await victim.process.wait().signal))
@@ -159,7 +158,7 @@ struct LossTests {
       }
     }
     connections = []
-    // crashd accepts the queued connections one by one and closes them.
+    // crashd accepts the queued connections one by one, and then closes them.
     #expect(try await daemon.settledDescriptorCount(at: before) <= before)
     let crash = try await Crasher.run("array-index", ["--wait-attached"], environment: daemon.place.environment)
     #expect(crash.status.signal == trapSignal)
@@ -169,7 +168,7 @@ struct LossTests {
     try await daemon.stop()
   }
 
-  /// Opens a connection that never sends a hello.
+  /// Opens a connection on which the client never sends its first message (hello).
   private static func connect(to path: String) throws -> FileDescriptor {
     let number = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0)
     let descriptor = try FileDescriptor(number, from: "socket")
@@ -181,7 +180,7 @@ struct LossTests {
   func leftovers() async throws {
     let daemon = try await PrivateDaemon.start()
     let client = daemon.client
-    // The first crash makes crashd open the store's files. These files stay open.
+    // At the first crash, crashd opens the store's files. These files stay open.
     let warmUp = try await Crasher.run("raise", ["--wait-attached"], environment: daemon.place.environment)
     _ = try await daemon.reports(of: warmUp.pid)
     let before = try await daemon.settledDescriptorCount(at: nil)
@@ -192,7 +191,8 @@ struct LossTests {
     #expect(try await daemon.settledDescriptorCount(at: before) <= before)
     #expect(try await blocking { try client.processes() }.isEmpty)
     try await daemon.stop()
-    // A forked child has the command line of crashd, which contains the path, until the child executes its own program.
+    // Until a forked child of crashd executes its own program, its command line is that of crashd, which contains the
+    // path.
     let root = daemon.place.root.path
     try await blocking {
       try Patience.wait(for: "processes of \(root) were left") { slice -> Void? in
@@ -202,16 +202,16 @@ struct LossTests {
       }
     }
     let spool = daemon.place.runtime + "/spool"
-    // crashd does not remove its sockets, because a socket at the same path may belong to the next crashd.
+    // crashd leaves its sockets, because a socket at the same path can already belong to the next crashd.
     let names: Set = ["attach", "crashd.lock", "io.crashshield.Crashd", "spool"]
     #expect(try entries(of: daemon.place.runtime).filter { !names.contains($0) } == [])
     #expect(try entries(of: spool).isEmpty)
   }
 
-  /// Returns the processes whose command line or environment contains a path.
+  /// Returns the processes whose command line or environment contains this path.
   private static func processes(mentioning path: String) throws -> [String] {
     try entries(of: "/proc").filter { Int32($0) != nil && $0 != String(getpid()) }.filter { pid in
-      // Reading fails if the process has just ended or belongs to another user.
+      // Reading fails if the process has just ended, or if it belongs to another user.
       ["cmdline", "environ"].contains { file in
         (try? contents(of: "/proc/\(pid)/\(file)"))?.contains(path) == true
       }

@@ -6,10 +6,10 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests of processes and of crashd in namespaces, as in pods, which have their own pids and mounts.
+/// Tests crashd and crashing processes in different PID and mount namespaces, as in pods.
 @Suite(.enabled("only root can make namespaces") { geteuid() == 0 })
 struct NamespaceTests {
-  /// Starts a command as the first process of a pid namespace, which sees its own `/proc`.
+  /// Starts a command as the first process of a PID namespace that has its own `/proc`.
   private static let container = ["/usr/bin/unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]
 
   private static func pod(_ name: String, in namespace: String) -> [String] {
@@ -42,7 +42,8 @@ struct NamespaceTests {
         victim.goOn()
         try await victim.process.wait()
       }
-      // AwaitProcess waits for all processes with the pid, and returns the reports of the newest one.
+      // Both processes have the pid 1, and AwaitProcess returns only the reports of the newest process. Therefore list
+      // the reports.
       let reports = try await blocking {
         _ = try daemon.client.settled(1)
         return try daemon.client.list(ListQuery(filter: ReportFilter(pid: 1))).map {
@@ -82,8 +83,8 @@ struct NamespaceTests {
       let victim = try await Victim.start(
         "null-write", in: daemon, through: Self.container + ["/bin/sh", "-c", mount, pod])
       let client = daemon.client
-      // crashd reads the mounts on another thread after the attach, and announces no event when it has read them. The
-      // test therefore polls, with a limit in case crashd never reads the mounts.
+      // After the attach, crashd reads the mounts on another thread, and sends no event when it has read them.
+      // Therefore the test polls. It stops after a limit if crashd never reads the mounts.
       let found = try await blocking { () throws -> ProcessSummary? in
         for _ in 0..<60_000 {
           if let found = try client.processes().first(where: { $0.podUID == uid }) { return found }

@@ -6,7 +6,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests of the report's context fields: the program's release, the machine and the process.
+/// Tests the report's fields about the program's release, the machine and the process.
 @Suite(.sharedDaemon, .serialized)
 struct ReportFieldsTests {
   private static let words = [
@@ -31,7 +31,7 @@ struct ReportFieldsTests {
       #expect(try await listed(options, 0).contains(report.id), "\(options)")
     }
     for options in [["--release", "cart"], ["--environment", "live"], ["--tag", "region=us"]] {
-      // Status 1 is expected, because crashctl exits with 1 when no crash matches.
+      // crashctl exits with 1 because no crash matches.
       #expect(try await !listed(options, 1).contains(report.id), "\(options)")
     }
   }
@@ -59,8 +59,8 @@ struct ReportFieldsTests {
   @Test("a report has the command line, without the values of secret arguments")
   func commandLine() async throws {
     let daemon = try SharedDaemon.current
-    // crashd reads the command line on another thread after the attach. Some of the 20 processes may end before crashd
-    // reads their command line, but not all of them.
+    // After the attach, crashd reads the command line on another thread. A process can end before crashd reads its
+    // command line, but not all 20 processes do.
     for _ in 0..<20 {
       let victim = try await Victim.start("sigkill", in: daemon, options: ["--annotate", "password=hunter2"])
       victim.process.signal(SIGKILL)

@@ -4,7 +4,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests the requests of real processes in reports and in the output of crashctl.
+/// Tests that reports, and the output of crashctl, contain the requests of real processes.
 @Suite(.sharedDaemon, .serialized)
 struct RequestFieldsTests {
   private static let route = "POST /orders/{id}"
@@ -24,7 +24,7 @@ struct RequestFieldsTests {
     let inFlight = try #require(report.inFlight)
     #expect(inFlight.total == 21 && inFlight.requests.count == 21 && inFlight.overflow == 0)
     #expect(inFlight.requests.filter { $0.crashed == true }.map(\.number) == [request.number])
-    // The list begins with the oldest request. The request that crashed began last.
+    // The list begins with the oldest request. The request that crashed is the last one, because it began last.
     #expect(inFlight.requests.last?.number == request.number && inFlight.requests.allSatisfy { $0.age_ns > 0 })
     #expect(report.process.requests == CrashReport.RequestCounts(begun: 21, finished: 0, failed: 0, lost: 21))
     #expect(report.losses.isEmpty)
@@ -46,7 +46,7 @@ struct RequestFieldsTests {
       #expect(try await ask(pid + options, 0).contains(report.id), "\(options)")
     }
     for options in [["--route", "POST"], ["--trace-id", String(repeating: "0", count: 32)]] {
-      // Exit status 1 means that no crash matches.
+      // crashctl exits with 1 because no crash matches.
       #expect(try await !ask(pid + options, 1).contains(report.id), "\(options)")
     }
     let metrics = try await ask(["metrics"], 0)

@@ -2,7 +2,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests of crashd's settings file: the check, the reload and their effects.
+/// Tests crashd's settings file: how crashd checks it, reloads it, and applies it.
 @Suite
 struct SettingsReloadTests {
   private func write(_ text: String, to path: String) throws {
@@ -16,12 +16,12 @@ struct SettingsReloadTests {
     }
   }
 
-  /// Waits until crashd's log contains a text.
+  /// Waits until crashd's log contains this text.
   private func await(_ text: String, in daemon: PrivateDaemon) async throws {
     try await blocking {
       try Patience.wait(for: "crashd did not log '\(text)'") { _ -> Void? in
-        // This function polls the log file, a hundred times in each slice of the time limit, because nothing announces
-        // a change of the file.
+        // Nothing announces a change of the log file. Therefore read it a hundred times in each slice of the time
+        // limit.
         for _ in 0..<100 {
           if try contents(of: daemon.place.logPath).contains(text) { return () }
           usleep(10_000)

@@ -3,28 +3,29 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests of crashes whose source location is wrong or absent in swiftc's debug information.
+/// Tests of crashes for which the debug information of swiftc has a wrong source location, or none.
 @Suite
 struct AttributionTests {
   /// The crashes of the test program.
   ///
-  /// The report of each crash must have the given function and the source line with the given mark.
+  /// The report of each crash must name the function `function` and the source line with the comment `mark`.
   private static let crashes: [(argument: String, function: String, mark: String)] = [
     ("half", "unwrapHalf", "half"), ("found", "unwrapFound", "found"), ("element", "unwrapElement", "element"),
     ("color", "unwrapColor", "color"), ("index", "element", "index"), ("implicit", "Screen.width", "implicit"),
     ("several", "several", "several"), ("convenience", "init(text:)", "convenience"),
     ("respond", "respond", "respond"), ("leak-index", "element", "index"),
-    // In these crashes the `!` is on a line below the call whose result the `!` unwraps.
+    // In these crashes, the `!` is on a line below the call whose result it unwraps.
     ("half-below", "unwrapHalfBelow", "half-below"), ("found-below", "unwrapFoundBelow", "found-below"),
     ("element-below", "unwrapElementBelow", "element-below"), ("color-below", "unwrapColorBelow", "color-below"),
     ("closure-below", "closure #1 in unwrapInClosure", "closure-below"),
     ("behind-closure", "unwrapBehindClosure", "behind-closure"), ("chain", "unwrapChain", "chain"),
     ("chain-twice", "unwrapChainTwice", "chain-twice"), ("first", "unwrapFirst", "first"),
   ]
-  /// The crashes whose function or line is wrong in an optimized program, because the debug information is incomplete.
+  /// The crashes for which the report of an optimized program has a wrong function or line, because the debug
+  /// information is incomplete.
   ///
-  /// "chain": the debug information lacks the end of a closure, and the `!` in `}!` is therefore attributed to the
-  /// closure. "first": a check in a runtime function has line 0, and the report therefore shows the line of the call.
+  /// "chain": the debug information lacks the end of a closure, so the report attributes the `!` in `}!` to the
+  /// closure. "first": a check in a runtime function has line 0, so the report shows the line of the call.
   private static let limits = [
     "chain": (function: "closure #1 in unwrapChain", mark: "chain"), "first": ("unwrapFirst", "first-call"),
   ]
@@ -42,7 +43,7 @@ struct AttributionTests {
       "/usr/bin/env",
       [
         "swiftc", "-g", "-swift-version", "6", "-parse-as-library", "-module-name", "shop", optimization,
-        // SwiftPM passes this option to swiftc, too.
+        // SwiftPM also passes this option to swiftc.
         "-Xcc", "-fno-omit-frame-pointer", Self.source, "-o", program,
       ], in: directory)
     try await PrivateDaemon.run { daemon in
@@ -52,8 +53,8 @@ struct AttributionTests {
           program, [crash.argument],
           ChildProcess.Options(environment: environment, errorPath: directory.path + "/error"))
         try #require(try await process.wait().signal != 0)
-        // The preloaded shield is also in the shell that executes the program. The exec of the shell must not be
-        // reported as an unreported exit.
+        // The shell that executes the program also loads the preloaded shield. crashd must not report the shell's exec
+        // as an unreported exit.
         let reports = try await daemon.reports(of: process.pid)
         #expect(reports.count == 1, "\(crash.argument)")
         let report = try #require(reports.first, "\(crash.argument)")

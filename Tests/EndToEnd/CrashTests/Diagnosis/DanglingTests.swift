@@ -6,10 +6,10 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests of use-after-frees, from the process through crashd to crashctl.
+/// Tests use-after-frees end to end: from the process through crashd to crashctl.
 @Suite("Use-after-free, end to end", .sharedDaemon)
 struct DanglingTests {
-  /// A use-after-free scenario, and the class of the freed object.
+  /// A scenario with a use-after-free.
   private static let scenario = "use-after-free-call"
   static let victim = "CrashMaker.SpecialBasket"
 
@@ -32,7 +32,7 @@ struct DanglingTests {
     let mark = try SourceMark.find("use-after-free-call")
     #expect(use.file?.hasSuffix(mark.file) == true && use.line == mark.line)
     let object = try #require(incident.object)
-    // In optimized code the release has no source line, and the incident therefore has the nearest line.
+    // In optimized code, the release has no source line, so the incident shows the nearest line.
     let release = try #require(
       object.release.first { $0.function.contains("faultUseAfterFreeCall") }, "\(object.release)")
     #expect(object.release.prefix { $0 != release }.allSatisfy { !$0.isOwn })
@@ -69,8 +69,8 @@ struct DanglingTests {
     #expect(run.status.signal == SIGSEGV, "\(run.status) \(run.error)")
     let report = try #require(try await daemon.reports(of: run.pid).first)
     #expect(report.diagnosis.cause == "dangling", "\(report.diagnosis)")
-    // The report of the crash already contains this access. The list of incidents contains only accesses that the
-    // process survived.
+    // The report of the crash already contains this access. The list of incidents has only accesses that the process
+    // survived.
     let client = daemon.client
     #expect(try await blocking { try client.incidents() }.allSatisfy { $0.process.pid != Int(run.pid) })
   }
@@ -106,7 +106,7 @@ struct DanglingTests {
     #expect(run.status.signal == SIGSEGV, "\(run.status) \(run.error)")
     let report = try #require(try await daemon.reports(of: run.pid).first)
     let diagnosis = report.diagnosis
-    // A string has reused the object's memory. The memory itself therefore does not show that the object was freed.
+    // A string now uses the object's memory. Therefore the memory does not show that an object was freed.
     #expect(diagnosis.cause == "dangling" && (0.8..<1).contains(diagnosis.confidence), "\(diagnosis)")
     #expect(diagnosis.className == "dangling_maker.Session", "\(diagnosis)")
     let object = try #require(report.guardedObject)
@@ -136,7 +136,7 @@ struct DanglingTests {
       }
       #expect(run.status.signal == SIGSEGV && reports.map { $0.diagnosis.cause } == ["dangling"], "\(run.status)")
       guard lives == 1 else { continue }
-      // With the default rules, all crashes of a restart loop within an hour count as one. The test therefore sets
+      // By default, all crashes of a restart loop within an hour count as one crash. Therefore the test sets
       // `crashLoopSeconds` to 0.
       try await blocking {
         var rules = DanglingRules()
@@ -152,15 +152,15 @@ struct DanglingTests {
     let incident = try #require(incidents.first { $0.process.pid == Int(pid) })
     #expect(incident.subject == Self.victim && incident.mode == "zero")
     #expect(incident.object?.release.contains { $0.function.contains("faultUseAfterFreeCall") } == true)
-    // crashd compares the crashes with the usual rate of the program. Five crashes exceed this rate, because the
-    // program has not crashed before.
+    // crashd compares the number of crashes with the usual rate of the program. The program has never crashed before,
+    // so five crashes exceed this rate.
     let decision = try #require(events.first { $0.decision.action == .switched }?.decision)
     #expect(decision.from == .base && decision.to == .raised && decision.text.contains("use-after-free crashes"))
     let policy = try #require(policies.first)
     #expect(policy.level == .raised && policy.days.map(\.crashes).reduce(0, +) == lives - 1)
     #expect(policy.includesOwnClasses || policy.classes.map(\.name) == [Self.victim])
 
-    // crashd has stored its decision. The next crashd therefore protects the program from the program's start.
+    // crashd has stored its decision. Therefore the next crashd protects the program from the program's start.
     try await daemon.stop()
     let next = try await PrivateDaemon.start(in: daemon.place, options: ["--automatic-protection"])
     let again = try await Crasher.run(Self.scenario, ["--wait-attached"], environment: next.place.environment)
@@ -184,8 +184,8 @@ struct DanglingTests {
     let victim = try await Victim.start(Self.scenario, in: daemon)
     let change = try await blocking { try client.protect(class: Self.victim, name: "crash-maker") }
     #expect(change.services == ["crash-maker"] && change.processes == 1)
-    // On a slow machine the process may answer only after crashd's timeout. Repeating the call is safe, because setting
-    // the same policy again has no further effect.
+    // On a slow machine, the process can answer after crashd's timeout. The call can be repeated, because setting the
+    // same policy again has no further effect.
     var applied = change.applied
     for _ in 0..<Patience.slices where applied == 0 {
       applied = try await blocking { try client.protect(class: Self.victim, name: "crash-maker") }.applied
@@ -201,7 +201,7 @@ struct DanglingTests {
 
   /// Runs crashctl and returns its output.
   ///
-  /// The test fails if the exit status is not `wanted`.
+  /// Fails the test if the exit status is not `wanted`.
   static func crashctl(_ arguments: [String], status wanted: Int32 = 0) async throws -> String {
     let directory = try TestDirectory()
     let path = directory.path + "/output"

@@ -35,7 +35,7 @@ struct DiagnosisTests {
       }
       let isDangling = scenario.name == "unowned-dangling" || Expectation.freed.contains(scenario.name)
       #expect((diagnosis.cause == "dangling") == isDangling, "\(scenario.name): \(diagnosis.sentence)")
-      // A cause that is inferred from memory contents is never certain.
+      // A cause that crashd infers from memory contents has a confidence below 1.
       #expect(!Expectation.freed.contains(scenario.name) || diagnosis.confidence < 1)
     }
     #expect(right * 100 >= (right + wrong.count) * 95, "\(wrong.joined(separator: "\n"))")

@@ -3,14 +3,14 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests that one crash has the same group in different builds, and that different crashes have different groups.
+/// Tests that one crash has the same group key in different builds, and that different crashes have different keys.
 @Suite
 struct GroupingBuildTests {
-  /// The options of one build of the program.
+  /// The compiler options of one build of the program.
   private struct Build {
     var name: String
     var options: [String]
-    /// The number of lines inserted at the top of the source file.
+    /// The number of lines that the test inserts at the top of the source file.
     var newLines = 0
   }
 
@@ -42,7 +42,7 @@ struct GroupingBuildTests {
       }
       return keys
     }
-    // The group of a crash is the group key that the reports of most builds have.
+    // The group key of a crash: the key that most builds' reports have.
     var groups: [Int: String] = [:]
     var equal = 0
     for (crash, found) in keys {

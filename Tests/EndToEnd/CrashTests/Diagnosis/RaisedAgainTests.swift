@@ -4,12 +4,13 @@
   import TestKit
   import Testing
 
-  /// Tests of programs that install a handler after the shield's.
+  /// Tests programs that install their own signal handler after the shield's.
   ///
-  /// The program's handler restores the shield's handler and re-raises the signal.
+  /// This handler restores the shield's handler and re-raises the signal.
   @Suite
   struct RaisedAgainTests {
-    /// A crash, the way in which the handler re-raises its signal, and the expected cause and function of the report.
+    /// A crash, the way in which the program's handler re-raises the signal, and the cause and the function that the
+    /// report must have.
     private static let crashes: [(kind: String, handler: String, cause: CrashReport.Cause, function: String)] =
       [
         ("null-write", "null-pointer", "null_write"), ("wild-read", "wild-pointer", "wild_read"),
@@ -26,7 +27,7 @@
         ("breakpoint", "unmasked", "breakpoint", "breakpoint"),
         ("truncated", "unmasked", "truncated-mapping", "truncated"),
         ("null-call", "unmasked", "null-call", "null_call"),
-        // In these crashes the program survives the fault and later sends itself a signal.
+        // In these crashes, the program survives the fault, and later sends itself a signal.
         ("survived", "return", "raised-signal", "survived"), ("touched", "return", "abort", "touched"),
       ]
 

@@ -5,7 +5,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests of the copies of stack memory that crashd stores, which a debugger needs in addition to the report.
+/// Tests the copies of stack memory that crashd stores for debuggers.
 @Suite(.sharedDaemon, .serialized)
 struct RecordedStackTests {
   @Test("crashd returns the recorded stacks, and crashctl's minidump contains the stacks")
@@ -20,7 +20,7 @@ struct RecordedStackTests {
     let stack = try #require(stacks.first)
     let pointer = try #require(thread.registers["rsp"]).rawValue
     #expect(stack.start.rawValue <= pointer && pointer - stack.start.rawValue < UInt64(stack.bytes.count))
-    // The recorded stack contains the return addresses of the frames.
+    // The recorded stack memory contains the return addresses of the frames.
     let callers = thread.stackFrames.dropFirst().prefix(3).map(\.address.rawValue)
     try #require(!callers.isEmpty)
     for caller in callers { #expect(Self.has(caller, in: stack.bytes), "\(Address(caller))\n\(thread.listing)") }

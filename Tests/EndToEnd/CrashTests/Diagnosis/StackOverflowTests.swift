@@ -5,10 +5,10 @@ import Testing
 
 /// Tests of endless recursion on each kind of thread.
 ///
-/// The report must have the innermost frames, and also the outermost frames of the thread.
+/// The report must have the innermost frames and the outermost frames of the thread.
 @Suite(.sharedDaemon, .serialized)
 struct StackOverflowTests {
-  /// The outermost in-app function on each kind of thread.
+  /// The kinds of threads, with the outermost in-app function of each.
   static let roots: [(CrashRun.Thread, String)] = [
     (.main, "main"), (.dispatch, "crash()"), (.task, "performFault"), (.pthread, "crashInThread"),
     (.smallStack, "crashInThread"),
@@ -33,12 +33,12 @@ struct StackOverflowTests {
       #expect(head.allSatisfy { $0.function == "cs_fault_stack_overflow_descend" }, "\(thread.listing)")
       let tail = thread.stackFrames.suffix(20)
       #expect(tail.contains { $0.function.contains(root) }, "\(thread.listing)")
-      // The unwinder reached the thread's first function, which is in glibc. This function has no name if glibc's debug
-      // file is not installed.
+      // The unwinder reached the first function of the thread, which is in glibc. It has no name if the debug file of
+      // glibc is not installed.
       let last = try #require(thread.stackFrames.last)
       #expect(last.function == "_start" || last.image?.hasSuffix("/libc.so.6") == true, "\(thread.listing)")
       #expect((thread.framesOmitted ?? 0) > 0 || kind == .smallStack)
-      // For a task, the outermost frames must include the async functions that await the recursing task.
+      // If a task recurses, the outermost frames must include the async functions that await it.
       if kind == .task { #expect(thread.frames.contains { $0.isAsync && $0.function.contains("handleRequest") }) }
     }
   }

@@ -6,7 +6,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests of the unwind cross-check: libunwind in crash-analyse, which reads a copy of the stack in another process.
+/// Tests the unwind cross-check: crash-analyse unwinds a copy of the stack with libunwind, in a separate process.
 @Suite(.sharedDaemon, .serialized)
 struct UnwindingTests {
   @Test(
@@ -63,8 +63,8 @@ struct UnwindingTests {
     let crash = try await Crasher.run(
       scenario, ["--wait-attached"] + options, environment: daemon.place.environment, program: program)
     var report = try #require(try await daemon.reports(of: crash.pid).first)
-    // The test polls the report and the status, because crashd sends no event when the cross-check agrees. The loop
-    // also ends when the status counts a failure, because a failed cross-check adds no result to the report.
+    // crashd sends no event when the cross-check agrees. Therefore the test polls the report and the status. The loop
+    // also ends when the status counts a failed cross-check, because the report then gets no result.
     let client = daemon.client
     let failed = "failed"
     while report.unwinding == nil, try await blocking({ try client.status() }).unwindings?[failed] == nil {

@@ -3,22 +3,24 @@ import Testing
 
 /// Finds the programs under test.
 enum Binaries {
-  /// Returns the path of a program in the directory `CRASHSHIELD_BINARIES`, or beside the test bundle if the variable
-  /// is unset.
+  /// Returns the path of a program in the directory `CRASHSHIELD_BINARIES`, or in the directory of the test bundle if
+  /// the variable is unset.
   static func path(_ name: String) throws -> String {
     let path = try directory() + "/" + name
     guard unsafe access(path, X_OK) == 0 else { throw SystemError("no program at '\(path)'", errno) }
     return path
   }
 
-  /// Whether `CRASHSHIELD_BINARIES` names the installed programs, which are optimized.
+  /// Whether `CRASHSHIELD_BINARIES` selects the programs to test.
   ///
-  /// The programs beside a test bundle are debug builds.
+  /// These programs are optimized.
+  ///
+  /// The programs in the directory of the test bundle are debug builds.
   static var areInstalled: Bool { Environment.value(of: "CRASHSHIELD_BINARIES") != nil }
 
-  /// Returns the path of the optimized crash-maker that the Makefile builds with the dynamic Swift library.
+  /// Returns the path of the crash-maker that `make dynamic` builds: optimized, with the dynamic Swift library.
   ///
-  /// Returns nil if only `swift test` runs, which does not build that crash-maker. In CI a missing path fails the test.
+  /// Returns nil if the tests do not run by `make test`, which sets the path. In CI, a missing path fails the test.
   static func optimizedCrashMaker() throws -> String? {
     if let directory = Environment.value(of: "CRASH_MAKER_RELEASE") { return directory + "/crash-maker" }
     if Environment.value(of: "CI") == "true" {
@@ -27,7 +29,7 @@ enum Binaries {
     return nil
   }
 
-  /// Returns the path of a program that was built with the tests, even if `CRASHSHIELD_BINARIES` is set.
+  /// Returns the path of a program in the directory of the test bundle, even if `CRASHSHIELD_BINARIES` is set.
   static func besideTests(_ name: String) throws -> String { try testDirectory() + "/" + name }
 
   private static func directory() throws -> String {

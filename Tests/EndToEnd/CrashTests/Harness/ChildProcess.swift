@@ -7,18 +7,18 @@ import TestKit
 ///
 /// The test always reaps the child, and kills it if it runs longer than its limit.
 final class ChildProcess: Sendable {
-  /// The size limit of the core file in the child's directory.
+  /// The size limit of the child's core file, for `ulimit -c`.
   enum CoreLimit: String {
     case none = "0"
     case unlimited = "unlimited"
   }
 
-  /// The settings with which a child is started.
+  /// The settings for starting a child.
   struct Options {
     var environment: [String: String] = [:]
     var directory = "/"
     var coreLimit = CoreLimit.none
-    /// The limit of open descriptors (RLIMIT_NOFILE) of the child.
+    /// The child's limit of open descriptors (RLIMIT_NOFILE).
     ///
     /// If the value is nil, the child inherits the test's limit.
     var descriptorLimit: Int?
@@ -30,7 +30,7 @@ final class ChildProcess: Sendable {
     ///
     /// The value nil means the null device.
     var output: Int32?
-    /// The file to which standard error is appended.
+    /// The child appends its standard error to this file.
     var errorPath = "/dev/null"
   }
 
@@ -44,7 +44,7 @@ final class ChildProcess: Sendable {
 
   /// Starts the program at a path.
   static func start(_ path: String, _ arguments: [String] = [], _ options: Options = Options()) throws -> ChildProcess {
-    // posix_spawn cannot set resource limits. A shell therefore sets them and then executes the program.
+    // posix_spawn cannot set resource limits. Therefore a shell sets them, and then executes the program.
     let descriptors = options.descriptorLimit.map { "ulimit -n \($0) && " } ?? ""
     let script = descriptors + #"ulimit -c "$1" && cd "$2" && shift 2 && exec "$@""#
     let words = ["/bin/sh", "-c", script, "sh", options.coreLimit.rawValue, options.directory, path] + arguments
@@ -67,8 +67,7 @@ final class ChildProcess: Sendable {
     unsafe posix_spawn_file_actions_addopen(
       &actions, STDERR_FILENO, options.errorPath, O_WRONLY | O_CREAT | O_APPEND, 0o600)
 
-    // The signal mask is set to empty, because the test's own thread may block signals, and a child would inherit the
-    // mask.
+    // Set an empty signal mask: a child inherits the mask, and the thread of the test can block signals.
     var attributes = posix_spawnattr_t()
     unsafe posix_spawnattr_init(&attributes)
     defer { unsafe posix_spawnattr_destroy(&attributes) }
@@ -80,7 +79,7 @@ final class ChildProcess: Sendable {
     unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
 
     var pid: pid_t = 0
-    // Each array of C strings ends with nil, and is freed after the call.
+    // Invariant: each array of C strings ends with nil, and stays valid until it is freed after the call.
     var argumentVector = unsafe words.map { unsafe strdup($0) } + [nil]
     var environmentVector = unsafe environment.map { unsafe strdup("\($0)=\($1)") } + [nil]
     defer { unsafe (argumentVector + environmentVector).forEach { unsafe free($0) } }
@@ -96,12 +95,14 @@ final class ChildProcess: Sendable {
     }
   }
 
-  /// Whether the child has ended, even if it has not been reaped yet.
+  /// Whether the child has ended.
+  ///
+  /// It can still be a zombie.
   var hasEnded: Bool {
     status.withLock { status in
       if status != nil { return true }
       var information = unsafe siginfo_t()
-      // waitid writes one siginfo_t. With WNOHANG the siginfo_t stays zero while the child runs.
+      // waitid writes one siginfo_t. With WNOHANG, the siginfo_t stays zero while the child runs.
       return unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOHANG | WNOWAIT) == 0
         && information.si_signo == SIGCHLD
     }
@@ -136,7 +137,7 @@ final class ChildProcess: Sendable {
     return try await reaped
   }
 
-  /// Runs a program to its end.
+  /// Runs a program until it ends.
   ///
   /// Throws an error with the program's standard error if the exit status is not 0.
   static func run(_ program: String, _ arguments: [String], in directory: TestDirectory) async throws {
@@ -147,9 +148,8 @@ final class ChildProcess: Sendable {
   }
 
   private func reap() throws -> ExitStatus {
-    // First waits without reaping (WNOWAIT), because the kernel cannot reuse the pid of an unreaped child. The child is
-    // then reaped under the lock that `signal` also takes, so that `signal` cannot reach another process with the
-    // reused pid.
+    // First wait without reaping (WNOWAIT): the kernel cannot reuse the pid of a zombie. Then reap the child under the
+    // lock that `signal` also takes, so that `signal` cannot reach another process with the reused pid.
     var information = unsafe siginfo_t()
     while unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0 {
       guard errno == EINTR else { throw SystemError("waitid", errno) }
@@ -176,7 +176,7 @@ struct ExitStatus: Equatable, CustomStringConvertible {
   ///
   /// The value is nil if a signal ended the process.
   var code: Int32? { signal == 0 ? (raw >> 8) & 0xff : nil }
-  /// Whether the process left a core file.
+  /// Whether the kernel wrote a core file.
   var dumpedCore: Bool { raw & 0x80 != 0 }
 
   var description: String {

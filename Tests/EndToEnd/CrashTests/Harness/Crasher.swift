@@ -9,10 +9,12 @@ enum Crasher {
   /// The result of a run of crash-maker.
   struct Outcome {
     var pid: pid_t
-    /// The child process of crash-maker, whose pid crash-maker printed.
+    /// The pid of the child process.
+    ///
+    /// crash-maker prints it.
     var child: pid_t?
     var status: ExitStatus
-    /// The time from the start of the process to its end.
+    /// The time from the start of the process until it ended.
     var duration: Duration
     /// The text that the process wrote to standard error.
     var error: String
@@ -41,7 +43,7 @@ enum Crasher {
       duration: start.duration(to: .now), error: try contents(of: errorPath))
   }
 
-  /// The number of the signal with which a scenario ends.
+  /// The number of the signal that ends a scenario's process.
   static func signalNumber(_ name: String) throws -> Int32 {
     let numbers = [
       "SIGILL": SIGILL, "SIGTRAP": SIGTRAP, "SIGABRT": SIGABRT, "SIGBUS": SIGBUS, "SIGFPE": SIGFPE,
@@ -52,7 +54,7 @@ enum Crasher {
 }
 
 extension Crasher.Outcome {
-  /// Returns the pid of the process that the report of the scenario describes.
+  /// Returns the pid of the process whose report the scenario expects.
   func reportedPid(of scenario: Scenario) throws -> pid_t {
     scenario.isChildReported ? try #require(child, "\(scenario.name) named no child: \(status): \(error)") : pid
   }
@@ -66,13 +68,13 @@ extension CrashReport {
 extension CrashReport.CrashedThread {
   /// The innermost in-app frame that has a function name.
   ///
-  /// A frame in the program's data, the target of a wild jump, has no function name and is skipped.
+  /// Skips a frame in the program's data, the target of a wild jump, because it has no function name.
   var topOwnFrame: CrashReport.Frame? { frames.first { $0.isOwn && !$0.function.isEmpty } }
 
   /// The frames on the stack, without inlined frames and async callers.
   var stackFrames: [CrashReport.Frame] { frames.filter { !$0.isInline && !$0.isAsync } }
 
-  /// Formats the frames for the message of a failed expectation.
+  /// The texts of the frames, for the message of a failed expectation.
   var listing: String {
     frames.map { frame in
       let place = frame.file.map { " at \($0):\(frame.line ?? 0)" } ?? ""

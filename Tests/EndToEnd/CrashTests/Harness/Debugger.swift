@@ -4,7 +4,9 @@ import Synchronization
 import TestKit
 import Testing
 
-/// Runs gdb, whose stacks the tests use as the reference.
+/// Runs gdb.
+///
+/// The tests compare the stacks of reports with gdb's stacks.
 enum Debugger {
   /// The stack that gdb unwound in one run.
   struct Truth {
@@ -13,15 +15,14 @@ enum Debugger {
     var pid: Int32
     var pcs: [UInt64]
 
-    /// Describes the difference from a report's thread.
+    /// Describes how the frames differ from the thread of a report.
     ///
     /// Returns nil if the frames are equal.
     func difference(from thread: CrashReport.CrashedThread) -> String? {
       var ours = thread.stackFrames.map(\.address.rawValue)
       var theirs = pcs
       if thread.framesOmitted != nil {
-        // The report omits frames from the middle of a deep recursion. Only the innermost 100 frames are therefore
-        // compared.
+        // The report omits frames from the middle of a deep recursion. Therefore compare only the innermost 100 frames.
         ours = Array(ours.prefix(100))
         theirs = Array(theirs.prefix(100))
         if ours.count < 100 { return "only \(ours.count) frames before the gap" }
@@ -34,8 +35,8 @@ enum Debugger {
 
   /// Runs a program several times in one gdb session, because gdb takes a long time to read the program's symbols.
   ///
-  /// gdb 13 sometimes waits forever for a process that has ended, or fails with an internal error. In both cases, a new
-  /// gdb session repeats the runs for which gdb has not answered yet.
+  /// gdb 13 sometimes waits forever for a process that has already ended, or fails with an internal error. In both
+  /// cases, a new gdb session repeats the runs that have no stack yet.
   static func unwind(_ runs: [String], of program: String, under daemon: PrivateDaemon) async throws -> [Truth] {
     var truths: [Truth] = []
     var failures = 0
@@ -52,22 +53,21 @@ enum Debugger {
     return truths
   }
 
-  /// The number of times that gdb may fail at one run before the test fails.
+  /// The maximum number of failures of gdb at one run, after which the test fails.
   ///
   /// On a machine with a load of 10, gdb 13 ended five times in a row with "Recursive internal problem."
   private static let failureLimit = 12
 
-  /// The number of time slices after which gdb is assumed to have missed the end of its process.
+  /// The number of time slices after which the test assumes that gdb has missed the end of its process.
   private static let deadLimit = 10
 
-  /// Whether all threads of gdb's child are dead.
+  /// Whether all threads of gdb's child process have ended.
   private static func waitsForDead(_ gdb: pid_t) -> Bool {
     guard let children = try? contents(of: "/proc/\(gdb)/task/\(gdb)/children"),
       let child = children.split(separator: " ").first, let threads = try? entries(of: "/proc/\(child)/task")
     else { return false }
     return threads.allSatisfy { thread in
-      // In /proc/PID/stat the state follows the name, which is in parentheses. If the file does not exist, the thread
-      // has ended.
+      // In /proc/PID/stat, the state follows the name in parentheses. If the file does not exist, the thread has ended.
       let stat = try? contents(of: "/proc/\(child)/task/\(thread)/stat")
       return stat?.split(separator: ")").last?.hasPrefix(" Z") ?? true
     }
@@ -75,7 +75,7 @@ enum Debugger {
 
   /// Runs one gdb session.
   ///
-  /// Returns the stacks, and the failure if gdb did not answer for every run.
+  /// Returns the stacks, and a failure if gdb did not return a stack for each run.
   private static func unwindOnce(
     _ runs: [String], of program: String, under daemon: PrivateDaemon
   ) async throws -> (truths: [Truth], failure: String?) {
@@ -107,7 +107,7 @@ enum Debugger {
     } catch let error as SystemError where error.errno == ETIMEDOUT {
       failure = "\(error)"
     }
-    // A last line without a newline belongs to a run that is not finished.
+    // A last line without a newline is incomplete.
     let text = try contents(of: output)
     let lines = text.split(separator: "\n").dropLast(text.isEmpty || text.hasSuffix("\n") ? 0 : 1)
     let truths = try lines.map { line in
@@ -116,8 +116,8 @@ enum Debugger {
       let pcs = words.dropFirst(3).compactMap { UInt64($0.dropFirst(2), radix: 16) }
       return Truth(run: String(words[0]), pid: pid, pcs: pcs)
     }
-    // After a failure, the last process may have ended before the shield's handler ran, because the kernel kills it
-    // with gdb.
+    // If gdb fails, the kernel kills the process that gdb traces. This process may not have reached the shield's
+    // handler, so drop its stack.
     return (failure == nil ? truths : truths.dropLast(), failure)
   }
 }

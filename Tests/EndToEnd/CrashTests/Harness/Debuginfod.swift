@@ -2,7 +2,9 @@ import Glibc
 import TestKit
 import Testing
 
-/// Debian's debuginfod, which serves a test's own directory on a port that was free just before the start.
+/// Debian's debuginfod.
+///
+/// It serves one directory of a test, on a port that was free just before.
 final class Debuginfod: Sendable {
   let url: String
   private let process: ChildProcess
@@ -19,11 +21,11 @@ final class Debuginfod: Sendable {
       ChildProcess.Options(environment: ["HOME": place.path], directory: place.path, errorPath: logPath))
   }
 
-  /// Waits until debuginfod has indexed the debug information of a build.
+  /// Waits until debuginfod serves the debug information of a build.
   ///
-  /// debuginfod begins to listen before it has read its files.
+  /// debuginfod starts to listen before it has indexed its files.
   func awaitBuild(_ buildID: String) async throws {
-    // The output must be a file, because crash-fetch first truncates it.
+    // The output must be a file, because crash-fetch truncates it first.
     let path = place.path + "/fetched"
     let output = try FileDescriptor(
       unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600), from: "open '\(path)'")
@@ -53,7 +55,7 @@ final class Debuginfod: Sendable {
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    // Both calls read or write one sockaddr_in, whose size is in `length`.
+    // Invariant: both calls access only `length` bytes of one sockaddr_in.
     let code = unsafe withUnsafeMutablePointer(to: &address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         unsafe bind(descriptor.number, $0, length) == 0 ? unsafe getsockname(descriptor.number, $0, &length) : -1

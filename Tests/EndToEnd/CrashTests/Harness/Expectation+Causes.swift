@@ -3,10 +3,10 @@ import CrashReport
 import TestKit
 
 extension Expectation {
-  /// The scenarios in which the program uses freed memory.
+  /// The scenarios that access freed memory.
   static let freed = ["use-after-free-call", "c-callback-context"]
 
-  /// The scenarios whose names state their cause.
+  /// The scenarios for each cause.
   private static let named: [CrashReport.Cause: [String]] = [
     "swift-fatal-error": [
       "fatal-error", "fatal-error-long", "fatal-error-as-pid-1", "precondition-message", "forced-cast-any",
@@ -46,17 +46,17 @@ extension Expectation {
   ]
   private static let swiftFailures: Set<CrashReport.Cause> = ["swift-fatal-error", "swift-runtime-failure"]
 
-  /// Returns the causes that a report of the scenario may have.
+  /// Returns the causes that a report of the scenario is allowed to have.
   static func causes(of scenario: Scenario) -> Set<CrashReport.Cause> {
     // On x86-64, the compiler's trap instruction is an undefined instruction.
     if scenario.name == "undefined-instruction" && scenario.architecture != .x86_64 { return ["illegal-instruction"] }
-    // A failed Swift check has a message or an inlined reason, depending on the build. An optimized `precondition` has
-    // no message.
+    // Depending on the build, a failed Swift check has a message, or a reason that the compiler inlined into the debug
+    // information. An optimized `precondition` has no message.
     if let cause = named.first(where: { $0.value.contains(scenario.name) }) {
       return swiftFailures.contains(cause.key) && scenario.isTrap ? swiftFailures : [cause.key]
     }
     if scenario.isTrap { return swiftFailures }
-    // All other scenarios access memory through a null pointer.
+    // The remaining scenarios access memory through a null pointer.
     return ["null-pointer"]
   }
 }

@@ -3,8 +3,7 @@ import CrashMaker
 extension Expectation {
   /// Returns the expected values of `si_code`, by scenario or, for other scenarios, by signal.
   static func codes(of scenario: Scenario) -> Set<String> {
-    // glibc overwrites the start of a freed block, and the faulting address can therefore be canonical or
-    // non-canonical.
+    // glibc overwrites the start of a freed block, so the faulting address can be canonical or non-canonical.
     if freed.contains(scenario.name) { return ["SEGV_MAPERR", "SI_KERNEL"] }
     return switch scenario.name {
     case "read-only-write", "no-exec-jump": ["SEGV_ACCERR"]

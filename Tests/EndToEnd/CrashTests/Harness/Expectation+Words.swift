@@ -3,8 +3,8 @@ import CrashReport
 extension Expectation {
   /// Strings that the reason or the diagnosis of a report must contain, by scenario.
   ///
-  /// The scenario's own field `reason` does not contain these strings. An object "was already destroyed" for the runtime of
-  /// Swift 6.3, and "was already deallocated" for that of 6.2.
+  /// These strings are additional to the scenario's own field `reason`. The runtime of Swift 6.3 says that an object
+  /// "was already destroyed"; the runtime of 6.2 says "was already deallocated".
   static let words: [String: [String]] = [
     "forced-cast-any": ["to 'Swift.Int'"],
     "forced-cast-class": ["'CrashMaker.Bicycle'", "to 'CrashMaker.Lorry'"],
@@ -64,9 +64,9 @@ extension Expectation {
     private static let seccomp = ["seccomp-sys": ["system call"]]
   #endif
 
-  /// Scenarios whose message begins with file and line in debug builds and in optimized builds.
+  /// Scenarios whose message begins with file and line, both in debug builds and in optimized builds.
   ///
-  /// All other scenarios have no message in an optimized program.
+  /// In an optimized program, the other scenarios have no message.
   static let placedAlways = [
     "fatal-error", "fatal-error-long", "fatal-error-as-pid-1", "forced-try", "warned-before-fatal-error",
     "line-zero-several",
@@ -80,8 +80,9 @@ extension Expectation {
     "abort-as-pid-1": ["threadList": 1], "trap-as-pid-1": ["threadList": 1], "fatal-error-as-pid-1": ["threadList": 1],
   ]
 
-  /// The expected number of threads: the crashing thread and the threads that the scenario starts, but not the shield's
-  /// threads.
+  /// The expected number of threads: the crashing thread, and the threads that the scenario starts.
+  ///
+  /// The shield's threads do not count.
   static let threadCounts = [
     "many-threads": 1001, "spinning-threads": 101, "blocked-signals-thread": 2, "uninterruptible-thread": 2,
     "loader-lock-held-by-other": 2, "stdio-lock-held": 2, "thread-list-lock": 2, "malloc-lock-held": 2,

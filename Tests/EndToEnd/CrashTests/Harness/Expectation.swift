@@ -2,11 +2,11 @@ import CrashMaker
 import CrashReport
 import TestKit
 
-/// The contents that a scenario's report must have in addition to the scenario's own fields.
+/// What the report of a scenario must contain, in addition to the scenario's own fields.
 struct Expectation {
-  /// The causes that the report may have.
+  /// The causes that the report is allowed to have.
   var causes: Set<CrashReport.Cause>
-  /// The symbolic names of the values that `si_code` may have.
+  /// The symbolic names of the values that `si_code` is allowed to have.
   var codes: Set<String>
   /// The kind of process that sent the signal.
   var sender: Sender
@@ -14,14 +14,14 @@ struct Expectation {
   var words: [String]
   /// The exact losses that the report must state.
   ///
-  /// The loss `silentThreads` is not compared, because on a slow machine a thread may answer after the sweep's
+  /// The loss `silentThreads` is not compared, because on a slow machine a thread can answer after the sweep's
   /// deadline.
   var losses: [String: Int]
   /// The minimum number of threads.
   var threadCount: Int
-  /// The expected reason why a thread does not answer the sweep, or nil if the scenario does not determine the reason.
+  /// The expected reason why a thread does not answer the thread sweep; nil if the scenario does not determine it.
   var silence: CrashReport.Silence?
-  /// The expected name of the crashing thread's task, or nil if the scenario does not determine the name.
+  /// The expected name of the crashing thread's task; nil if the scenario does not determine it.
   var taskName: String?
 
   enum Sender {
@@ -35,12 +35,12 @@ struct Expectation {
     codes = Self.codes(of: scenario)
     sender = Self.sender(of: scenario)
     words = Self.words[scenario.name] ?? []
-    // The packages for AArch64 have a libdispatch.so without the names of its own functions.
+    // On AArch64, the symbols of Debian's libdispatch.so lack the names of its internal functions.
     if scenario.architecture == .aarch64, ["dispatch-sync-self", "dispatch-over-resume"].contains(scenario.name) {
       words = ["API misuse"]
     }
-    // On AArch64, a call through a freed context faults at its target, which is no address of 48 bits. The record does not
-    // have the call.
+    // On AArch64, a call through a freed context faults at the target of the call, which is not a 48-bit address. The
+    // record does not contain the call.
     if scenario.architecture == .aarch64 && scenario.name == "c-callback-context" {
       words = []
       causes.insert("jump-to-unmapped")

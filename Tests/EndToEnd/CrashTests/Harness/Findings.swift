@@ -3,17 +3,17 @@ import CrashReport
 import Glibc
 import TestKit
 
-/// The errors that the tests found in the reports of one run of crash-maker.
+/// The errors that a test found in the reports of one run of crash-maker.
 ///
-/// A nil field means that there is no error.
+/// A field is nil if there is no such error.
 struct Findings {
   /// The error in the number of reports, in the signal or in the crashed threads.
   var capture: String?
-  /// Whether there is a report whose contents can be checked.
+  /// Whether a report exists whose contents the test can check.
   var isReported = false
-  /// The error in a crashed thread's topmost in-app function, in that function's line, or in the awaiting functions.
+  /// The error in the topmost in-app function of a crashed thread, in its line, or in the functions that await it.
   var frames: String?
-  /// The error in the runtime error message, or in the contents that `Expectation` requires.
+  /// The error in the runtime error message, or in what `Expectation` requires.
   var reason: String?
 
   var all: [String] { [capture, frames, reason].compactMap(\.self) }
@@ -73,8 +73,9 @@ struct Findings {
 }
 
 extension Scenario {
-  /// Returns the scenarios that this machine can run in a build of this kind, except those that are part of another
-  /// scenario.
+  /// Returns the scenarios that this machine can run in a build with these properties.
+  ///
+  /// Excludes scenarios that are part of another scenario.
   static func runnable(isOptimized: Bool, isStatic: Bool) -> [Scenario] {
     all.filter { $0.obstacle == nil && !$0.isOfMany && $0.isPossible(isOptimized: isOptimized, isStatic: isStatic) }
   }
@@ -84,7 +85,7 @@ extension Scenario {
     runnable(isOptimized: Binaries.areInstalled, isStatic: Binaries.areInstalled)
   }
 
-  /// Whether a build of this kind can run the scenario.
+  /// Whether a build with these properties can run the scenario.
   func isPossible(isOptimized: Bool, isStatic: Bool) -> Bool {
     !(needsDebug && isOptimized) && !(needsDynamicLibrary && isStatic)
   }
@@ -104,15 +105,15 @@ extension Scenario {
     return isReported && withoutDebugger == nil && gap?.threads.contains(threads[0]) != true
   }
 
-  /// Whether the scenario's report has a known gap on this kind of thread.
+  /// Whether the report of the scenario on this kind of thread is known to lack something.
   func hasGap(on thread: CrashRun.Thread) -> Bool { gap?.threads.contains(thread) == true }
 
-  /// Kills a child process that outlives its parent on purpose.
+  /// Kills the child process of a scenario that leaves one behind on purpose.
   func endChild(of crash: Crasher.Outcome) {
     if !isChildReported, let child = crash.child { kill(child, SIGKILL) }
   }
 
-  /// Describes the error in the way the run ended.
+  /// Describes how the end of the run differs from the expected one.
   ///
   /// Returns nil if the run ended as expected.
   func complaint(about crash: Crasher.Outcome) throws -> String? {

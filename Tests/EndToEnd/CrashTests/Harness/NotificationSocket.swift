@@ -8,7 +8,7 @@ final class NotificationSocket: Sendable {
 
   init(path: String) throws {
     self.path = path
-    // An earlier daemon that was killed may have left a socket file at this path.
+    // A daemon that was killed earlier can have left a socket file at this path.
     unsafe unlink(path)
     socket = try NotifySocket(path: path)
   }

@@ -4,15 +4,15 @@ import Glibc
 
 /// The time limit for events that a test waits for.
 ///
-/// The limit is so long that only a failing test reaches it.
+/// It is so long that only a failing test reaches it.
 ///
-/// The limit is a number of slices of one second each, not a deadline on the clock. If the CI machine stalls for
-/// minutes, the stall uses up only one slice, and the test does not fail.
+/// It is a number of slices of one second each, and not a deadline on the clock. If the CI machine stalls for minutes,
+/// the stall uses up only one slice, and the test does not fail.
 enum Patience {
   static let slices = 300
   static let slice = Duration.seconds(1)
 
-  /// Calls `body` with the length of a slice, repeatedly, until it returns an answer.
+  /// Calls `body` with the length of a slice again and again, until it returns an answer.
   ///
   /// Throws an error after the last slice.
   static func wait<Answer>(
@@ -26,7 +26,7 @@ enum Patience {
 }
 
 extension CrashClient {
-  /// Waits until crashd has stored all reports of a process that has ended.
+  /// Waits until crashd has stored all reports of this process, which has ended.
   func settled(_ pid: pid_t) throws -> ProcessOutcome {
     try Patience.wait(for: "crashd did not settle process \(pid)") { slice in
       let outcome = try awaitProcess(Int(pid), timeout: slice)

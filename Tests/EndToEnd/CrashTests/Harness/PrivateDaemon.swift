@@ -8,15 +8,16 @@ import TestKit
 final class PrivateDaemon: Sendable {
   /// The daemon's directories.
   ///
-  /// The directories remain when the daemon ends. Another daemon can therefore use them.
+  /// The directories remain when the daemon ends. Therefore another daemon can use them.
   let place: Place
   let process: ChildProcess
-  /// The pid of crashd, which is a child of `process` if another command started it.
+  /// The pid of crashd.
+  ///
+  /// It is the pid of `process`, or of its child if `process` is another command that started crashd.
   private let daemonPid: pid_t
 
-  /// The directories of a daemon.
+  /// The directories of a daemon, which need not run yet.
   ///
-  /// The daemon does not have to run yet.
   final class Place: Sendable {
     let root: TestDirectory
     let runtime: String
@@ -30,8 +31,8 @@ final class PrivateDaemon: Sendable {
 
     /// The environment of a process with the shield.
     ///
-    /// The environment names the daemon's socket. The timeouts for the sweep and the handler in the environment are
-    /// long enough for a machine that stalls.
+    /// It names the daemon's socket. Its timeouts for the thread sweep and the handler are long enough for a machine
+    /// that stalls.
     var environment: [String: String] {
       [
         "CRASHSHIELD_SOCKET": runtime + "/attach", "CRASHSHIELD_SWEEP_MS": "800",
@@ -39,7 +40,7 @@ final class PrivateDaemon: Sendable {
       ]
     }
     var varlinkSocket: String { runtime + "/io.crashshield.Crashd" }
-    /// The file with the standard error of all daemons in these directories.
+    /// All daemons in these directories write their standard error to this file.
     var logPath: String { root.path + "/log" }
   }
 
@@ -51,7 +52,7 @@ final class PrivateDaemon: Sendable {
 
   /// Starts a daemon and waits until it sends `READY=1`.
   ///
-  /// `through` is a command that starts crashd as its child and ends with crashd's status.
+  /// `through` is a command that starts crashd as its child, and exits with crashd's status.
   static func start(
     in place: Place? = nil, descriptorLimit: Int? = nil, options: [String] = [], through: [String] = []
   ) async throws -> PrivateDaemon {
@@ -63,7 +64,7 @@ final class PrivateDaemon: Sendable {
       Array(words.dropFirst()) + [
         "--runtime-directory", place.runtime, "--state-directory", place.state,
         "--analyse-path", Binaries.path("crash-analyse"), "--fetch-path", Binaries.path("crash-fetch"),
-        // The daemon waits up to ten minutes for symbols. A report is therefore complete when it arrives, even if
+        // The daemon waits up to ten minutes for symbols. Therefore a report is complete when it arrives, even if
         // reading symbols takes minutes.
         "--set", "limits.symbol-wait=600s",
       ] + options,
@@ -117,26 +118,26 @@ final class PrivateDaemon: Sendable {
     }
   }
 
-  /// Kills the daemon by SIGKILL, without an orderly stop.
+  /// Kills the daemon by SIGKILL.
   func kill() async throws {
     process.signal(SIGKILL)
     try await process.wait()
   }
 
-  /// Stops all threads of the daemon until it receives SIGCONT.
+  /// Sends SIGSTOP to the daemon, and waits until all its threads have stopped.
   func stopRunning() async throws {
     process.signal(SIGSTOP)
     let pid = process.pid
     try await blocking {
       var information = unsafe siginfo_t()
-      // waitid writes one siginfo_t. waitid returns when the last thread has stopped.
+      // Invariant: waitid writes one siginfo_t. It returns when the last thread has stopped.
       while unsafe waitid(P_PID, id_t(pid), &information, WSTOPPED) != 0 {
         guard errno == EINTR else { throw SystemError("waitid", errno) }
       }
     }
   }
 
-  /// Waits until crashd has stored all reports of a process that has ended, and returns them.
+  /// Waits until crashd has stored all reports of this process, which has ended, and returns them.
   func reports(of pid: pid_t) async throws -> [CrashReport] {
     let client = client
     return try await blocking {
@@ -146,8 +147,8 @@ final class PrivateDaemon: Sendable {
 
   /// Waits until the reports of a process are stored, and returns the report whose last arguments are `arguments`.
   ///
-  /// The arguments are compared, because the tests start so many processes that a pid may be reused. crashd does not
-  /// know the arguments of a process of another user.
+  /// Compares the arguments, because the tests start so many processes that the kernel can reuse a pid. crashd does not
+  /// know the arguments of another user's process.
   func report(of pid: pid_t, arguments: [String]) async throws -> CrashReport? {
     let client = client
     return try await blocking {
@@ -158,11 +159,13 @@ final class PrivateDaemon: Sendable {
     }
   }
 
-  /// Waits for the first report of a process, which may come from the spool, and returns it.
+  /// Waits for the first report of a process, and returns it.
+  ///
+  /// The report can come from the spool.
   func firstReport(of pid: pid_t) async throws -> CrashReport {
     let client = client
     return try await blocking {
-      // Subscribes before it lists the reports, and therefore misses no report.
+      // Subscribe before listing the reports, so that no report is missed.
       let events = try client.subscribe()
       while let event = try events.next(timeout: .seconds(Patience.slices)) {
         switch event {
@@ -180,25 +183,26 @@ final class PrivateDaemon: Sendable {
     }
   }
 
-  /// Returns the number of the daemon's open descriptors, not counting those of the store.
+  /// Returns the number of the daemon's open descriptors, without those of the store.
   ///
-  /// The store opens another descriptor when several clients query at once.
+  /// The store opens more descriptors when several clients query at once.
   func descriptorCount() throws -> Int {
     try entries(of: "/proc/\(process.pid)/fd").count { name in
       var target = [CChar](repeating: 0, count: 4_096)
-      // readlink writes at most `target.count - 1` characters and no NUL.
+      // Invariant: readlink writes at most `target.count - 1` characters and no NUL.
       let count = unsafe readlink("/proc/\(process.pid)/fd/\(name)", &target, target.count - 1)
-      // The descriptor may have been closed after the directory was read.
+      // The daemon can close the descriptor after the directory was read.
       if count < 0 { return false }
       return !String(decoding: target.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
         .hasPrefix(place.state + "/reports.")
     }
   }
 
-  /// Waits until the descriptor count is at most `limit`, or until it stays the same for some calls, and returns the
-  /// count.
+  /// Waits until the descriptor count is at most `limit`.
   ///
-  /// The count can fall below its first value, for example when crashd closes an image after it has read its symbols.
+  /// If `limit` is nil, waits until the count stays the same for some calls. Returns the count.
+  ///
+  /// The count can fall below its first value, for example when crashd closes an image whose symbols it has read.
   func settledDescriptorCount(at limit: Int?) async throws -> Int {
     let client = client
     var last = -1
@@ -207,7 +211,7 @@ final class PrivateDaemon: Sendable {
       let answer = try await blocking { () throws -> DaemonStatus? in
         usleep(5_000)
         do throws(ClientError) { return try client.status() } catch {
-          // If crashd has no free descriptor, it closes this connection too.
+          // If crashd has no free descriptor, it closes this connection, too.
           guard case .closed = error else { throw error }
           return nil
         }

@@ -2,7 +2,7 @@ import Testing
 
 /// One crashd for all tests of a suite.
 ///
-/// The suite has the trait `@Suite(.sharedDaemon)`, and its tests use `SharedDaemon.current`.
+/// The suite has the trait `@Suite(.sharedDaemon)`. Its tests use `SharedDaemon.current`.
 struct SharedDaemon: SuiteTrait, TestScoping {
   @TaskLocal private static var daemon: PrivateDaemon?
 

@@ -11,14 +11,14 @@ struct SystemError: Error, CustomStringConvertible {
     self.errno = errno
   }
 
-  // glibc's strerror returns a constant string or storage of this thread.
+  // Invariant: strerror of glibc returns a constant string or storage of this thread.
   var description: String { unsafe "\(what): \(String(cString: strerror(errno)))" }
 }
 
-/// Runs blocking work on a separate thread, because it must not block a thread of the cooperative pool.
+/// Runs blocking work on a separate thread, because it must not block a thread of Swift's cooperative pool.
 func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
   try await withCheckedThrowingContinuation { continuation in
-    // A new serial queue gets a thread immediately. Work on a global queue would wait for an idle thread.
+    // A new serial queue gets a thread at once. On a global queue, the work would wait for an idle thread.
     DispatchQueue(label: "blocking").async { continuation.resume(with: Swift.Result { try body() }) }
   }
 }
@@ -28,7 +28,7 @@ enum Environment {
   ///
   /// Returns nil if the variable is unset or empty.
   static func value(of name: String) -> String? {
-    // The test process does not change its environment, and the string therefore stays valid.
+    // Invariant: the string stays valid, because the test process does not change its environment.
     guard let value = unsafe getenv(name) else { return nil }
     let text = unsafe String(cString: value)
     return text.isEmpty ? nil : text
@@ -56,7 +56,7 @@ func entries(of path: String) throws -> [String] {
   return names
 }
 
-/// A file descriptor that is closed when the object is deallocated.
+/// Closes a file descriptor when the object is deallocated.
 final class FileDescriptor: Sendable {
   let number: Int32
 
@@ -71,10 +71,10 @@ final class FileDescriptor: Sendable {
 
   deinit { close(number) }
 
-  /// Returns the two ends of a socket pair.
+  /// Returns the two ends of a pair of connected sockets.
   ///
-  /// A pipe is not used, because it would need pipe2, which Swift does not import. Without O_CLOEXEC a child that
-  /// another thread starts could inherit the pipe.
+  /// A pipe without O_CLOEXEC would not suffice: a child that another thread starts could inherit it. pipe2 could set
+  /// O_CLOEXEC, but Swift does not import it.
   static func pair() throws -> (FileDescriptor, FileDescriptor) {
     var ends: [Int32] = [-1, -1]
     guard unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
@@ -83,20 +83,20 @@ final class FileDescriptor: Sendable {
     return (try FileDescriptor(ends[0], from: "socketpair"), try FileDescriptor(ends[1], from: "socketpair"))
   }
 
-  /// Waits until there is data to read or the other end is closed.
+  /// Waits until the descriptor has data to read, or the other end is closed.
   ///
   /// Throws if `isInVain` returns true.
   func awaitInput(unless isInVain: () -> Bool = { false }) throws {
     try Self.awaitInput(of: number, unless: isInVain)
   }
 
-  /// Waits for data or for the close of the other end.
+  /// Waits until a descriptor has data to read, or the other end is closed.
   ///
-  /// Other code owns and closes the descriptor.
+  /// The descriptor belongs to other code, which closes it.
   static func awaitInput(of number: Int32, unless isInVain: () -> Bool) throws {
     try Patience.wait(for: "nothing came") { slice -> Void? in
       var wanted = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
-      // poll reads and writes one pollfd, as the count argument states.
+      // Invariant: poll reads and writes one pollfd, as the count argument states.
       let ready = unsafe poll(&wanted, 1, Int32(slice.components.seconds * 1_000))
       if ready < 0 && errno != EINTR { throw SystemError("poll", errno) }
       if ready <= 0, isInVain() { throw SystemError("the process that should write has ended", ECHILD) }
@@ -111,7 +111,7 @@ final class FileDescriptor: Sendable {
     var bytes = [UInt8](repeating: 0, count: count)
     var got = -1
     repeat {
-      // The access is in bounds, because read() writes at most as many bytes as the array has.
+      // Invariant: read() writes at most as many bytes as the array has.
       got = unsafe Glibc.read(number, &bytes, count)
     } while got < 0 && errno == EINTR
     guard got >= 0 else { throw SystemError("read", errno) }
@@ -124,7 +124,9 @@ final class FileDescriptor: Sendable {
     return all
   }
 
-  /// Reads one line without its newline, or the rest of the data when the other end closes before a newline.
+  /// Reads one line, without its newline.
+  ///
+  /// If the other end closes before a newline, returns the rest of the data.
   func readLine() throws -> String {
     var line: [UInt8] = []
     while true {

@@ -7,7 +7,7 @@ struct Victim {
   /// The process's standard input.
   var input: FileDescriptor
 
-  /// Starts crash-maker and waits until it is attached.
+  /// Starts crash-maker, and waits until it is attached to the daemon.
   /// - Parameters:
   ///   - scenario: The scenario that the process runs when it receives a line of input.
   ///   - daemon: The daemon that the process attaches to.

@@ -3,7 +3,7 @@ import CrashReport
 import Glibc
 import TestKit
 
-/// The rows of the matrix in which the program's file is changed before or after its start.
+/// The rows of the matrix for which the test changes the program's file, before or after the program starts.
 enum MatrixBinary: String, CaseIterable {
   case replaced = "binary-replaced-after-start"
   case deleted = "binary-deleted"
@@ -13,7 +13,9 @@ enum MatrixBinary: String, CaseIterable {
   private static let crash = "array-index"
   private static let scenario = Scenario.all(on: MatrixBuild.architecture).first { $0.name == crash }
 
-  /// Crashes a copy of the build's program, after the given change to its file.
+  /// Crashes a copy of the build's program.
+  ///
+  /// Changes the file of this copy as the case says.
   func run(in build: MatrixBuild, under daemon: PrivateDaemon) async throws -> MatrixCell {
     var cell = MatrixCell(row: rawValue, build: build.name, thread: .main, gap: nil)
     let directory = try TestDirectory()
@@ -33,15 +35,15 @@ enum MatrixBinary: String, CaseIterable {
     case .replaced, .deleted:
       reports = try await crash(program, in: directory, under: daemon, &cell)
     case .debugLink, .noDebugInformation:
-      // This daemon has never read the unchanged program, which has the same build id. The daemon therefore has no
-      // cached symbols for this build id.
+      // This daemon has not read the unchanged program, which has the same build ID. Therefore it has no cached symbols
+      // for this build ID.
       let fresh = try await PrivateDaemon.start()
       reports = try await crash(program, in: directory, under: fresh, &cell)
       try await fresh.stop()
     }
     guard var scenario = Self.scenario else { throw SystemError("no scenario '\(Self.crash)'", EINVAL) }
     if self == .noDebugInformation {
-      // Without lines and inlined frames the report has only the function's name.
+      // Without debug information, the report has no lines and no inlined frames, but still the function's name.
       scenario.mark = ""
       scenario.optimizedReason = ""
     }
@@ -82,7 +84,7 @@ enum MatrixBinary: String, CaseIterable {
   }
 
   private func tool(_ name: String, _ arguments: [String]) async throws {
-    // Debian's binutils have one program for each architecture.
+    // Debian's binutils have a separate program for each architecture.
     let isForeign = MatrixEmulation.isUsed && ["objcopy", "strip"].contains(name)
     let prefix = isForeign ? "\(MatrixBuild.architecture.rawValue)-linux-gnu-" : ""
     let status = try await ChildProcess.start("/usr/bin/" + prefix + name, arguments).wait()

@@ -7,15 +7,15 @@ struct MatrixBuild {
   var isOptimized: Bool
   /// Whether the program links the Swift library statically.
   var isStatic: Bool
-  /// The library that is preloaded into a program that does not link the shield.
+  /// The preloaded library, for a program that does not link the shield.
   ///
-  /// The value is nil if the program links the shield.
+  /// It is nil if the program links the shield.
   var preload: String?
 
-  /// Returns the six builds of crash-maker.
+  /// Returns the builds of crash-maker: two in a slice, otherwise six.
   ///
   /// `make matrix` builds five of them and passes their paths. SwiftPM builds the debug program that links the shield,
-  /// unless the matrix is that of another architecture.
+  /// unless the matrix is for another architecture.
   static func all() throws -> [MatrixBuild] {
     let release = try directory("CRASH_MAKER_RELEASE")
     let dynamic = [
@@ -39,17 +39,17 @@ struct MatrixBuild {
       }
   }
 
-  /// The architecture of the programs, if `CRASHSHIELD_MATRIX_ARCHITECTURE` names another one than that of the tests.
+  /// The architecture of the programs: that of the tests, unless `CRASHSHIELD_MATRIX_ARCHITECTURE` names another one.
   static let architecture =
     Environment.value(of: "CRASHSHIELD_MATRIX_ARCHITECTURE").flatMap(Architecture.init) ?? .current
 
-  /// Whether only a part of the matrix is run, as in `make ci`: each signal on each kind of thread in two builds.
+  /// Whether only a slice of the matrix runs, as in `make ci`: each signal on each kind of thread in two builds.
   static let isSlice = Environment.value(of: "CRASHSHIELD_MATRIX_SLICE") != nil
 
-  /// On how many kinds of thread each scenario runs.
+  /// The maximum number of kinds of thread on which each scenario runs.
   static let threadLimit = Environment.value(of: "CRASHSHIELD_MATRIX_THREADS").flatMap { Int($0) } ?? .max
 
-  /// Whether a scenario can crash in this build.
+  /// Whether this build can run the scenario.
   func canRun(_ scenario: Scenario) -> Bool {
     scenario.isPossible(isOptimized: isOptimized, isStatic: isStatic) && !(isPreloaded && scenario.needsLibrary)
   }
@@ -59,8 +59,7 @@ struct MatrixBuild {
   var environment: [String: String] { preload.map { ["LD_PRELOAD": $0] } ?? [:] }
   /// The additional options of a run with the shield.
   ///
-  /// The option `--wait-attached` is omitted for a program that does not link the shield, because this program cannot
-  /// query whether it is attached.
+  /// A program that does not link the shield gets no `--wait-attached`, because it cannot query whether it is attached.
   var options: [String] { isPreloaded ? [] : ["--wait-attached"] }
 
   /// Returns the debug program that links the shield.

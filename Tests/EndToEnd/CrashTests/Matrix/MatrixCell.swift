@@ -2,7 +2,7 @@ import CrashMaker
 import CrashReport
 import Glibc
 
-/// One scenario on one kind of thread in one build.
+/// The result of one scenario on one kind of thread in one build.
 ///
 /// The matrix has one cell for each of these combinations.
 struct MatrixCell {
@@ -13,7 +13,9 @@ struct MatrixCell {
     case sameExit = "same exit"
     case nothingLeft = "nothing left"
 
-    /// Whether a known gap of the scenario excuses a failure of this check.
+    /// Whether the check is about the contents of the report.
+    ///
+    /// A known gap of the scenario excuses only such checks.
     var isAboutReport: Bool {
       switch self {
       case .captured, .frames, .gdb, .reason: true
@@ -22,25 +24,25 @@ struct MatrixCell {
     }
   }
 
-  /// The additional time that a process with the shield may take to end, on a busy machine.
+  /// The additional time in which a process with the shield must end, also on a busy machine.
   ///
-  /// Emulation makes the handler 30 to 80 times slower, and several cells are made at a time.
+  /// Emulation makes the handler 30 to 80 times slower, and several cells run at a time.
   static let hangLimit = Duration.seconds(MatrixEmulation.isUsed ? 10 : 2)
-  /// The number of slices after which a process is killed.
+  /// The number of slices after which the test kills the process.
   static let outerSlices = 60
 
   var row: String
   var build: String
   var thread: CrashRun.Thread
-  /// The known gap of the scenario on this thread.
+  /// What the report of this scenario on this kind of thread is known to lack.
   ///
-  /// The value is nil if every check must succeed.
+  /// It is nil if every check must succeed.
   var gap: String?
-  /// Whether the first result was wrong, and the cell was made again.
+  /// Whether the first run failed a check, so that the scenario ran again.
   var isRepeated = false
-  /// The results of the checks.
+  /// The results of the checks: nil for success, or else the complaint.
   ///
-  /// A check that was skipped is not in the dictionary. The value nil means that the check succeeded.
+  /// A check that was skipped is not in the dictionary.
   var results: [Check: String?] = [:]
 
   var complaints: [(Check, String)] {
@@ -90,7 +92,7 @@ extension MatrixCell {
 
   /// Converts the findings into the results of the checks.
   ///
-  /// A missing report fails the check `captured`, even if the missing report is a known gap.
+  /// A missing report fails the check `captured`, even if it is a known gap.
   private mutating func judge(_ findings: Findings, _ scenario: Scenario) {
     results[.captured] = .some(findings.capture ?? (scenario.silence == gap ? gap : nil))
     if !findings.isReported { return }
@@ -98,9 +100,9 @@ extension MatrixCell {
     results[.reason] = .some(findings.reason)
   }
 
-  /// Returns the processes that a cell leaves behind.
+  /// Returns the processes that the run of a cell left behind.
   ///
-  /// First waits for processes that end with their parent.
+  /// First waits, because some processes end only after their parent.
   private static func remains(of token: String) throws -> [String] {
     for _ in 0..<500 where try processes(with: token).isEmpty { return [] }
     return try processes(with: token)

@@ -1,6 +1,6 @@
 import CrashMaker
 
-/// The matrix of programs that run under emulation, because they are for another architecture than the tests.
+/// The matrix for programs of another architecture, which run under emulation.
 enum MatrixEmulation {
   /// The scenarios that cannot run under qemu's user mode, each with the reason.
   static let obstacles = [
@@ -26,7 +26,7 @@ enum MatrixEmulation {
     "the shield reads in /proc for which signals a thread waits, and /proc has the emulator's own system call"
   private static let ownSignal = "qemu handles this signal itself, so that a program waits for it forever"
 
-  /// The scenarios whose frames are not compared with gdb's under emulation, each with the reason.
+  /// The scenarios whose frames are not compared with gdb's frames under emulation, each with the reason.
   static let withoutDebugger = [
     "bus-truncated-mmap": "qemu's core file ends at the mapping that cannot be read, before most of the memory",
     "handler-chained-before": noCore, "other-uid": noCore, "chroot": noCore,
@@ -36,16 +36,17 @@ enum MatrixEmulation {
   /// Whether the programs of the matrix run under emulation.
   static var isUsed: Bool { MatrixBuild.architecture != .current }
 
-  /// How many cells are made at a time.
+  /// The number of cells that run at a time.
   ///
-  /// A cell under emulation mostly waits: the sweep asks a thread of the emulator, which never answers.
+  /// Under emulation, a cell mostly waits: the thread sweep also signals a thread of the emulator, which never answers.
   static var width: Int { isUsed ? 8 : 1 }
 
-  /// The scenarios that run after all others and one at a time under emulation, because their many threads take the
-  /// processors from other cells.
+  /// The scenarios that run alone, after all others, under emulation, because their many threads would slow down other
+  /// cells.
   static let alone: Set = isUsed ? ["many-threads", "spinning-threads", "simultaneous-64"] : []
 
-  /// The scenarios of this architecture that the other one lacks.
+  /// The scenarios that exist only on the architecture of the tests, and the comparisons with gdb that emulation
+  /// excludes.
   static var absent: [(name: String, reason: String)] {
     let names = Set(Scenario.all(on: MatrixBuild.architecture).map(\.name))
     return Scenario.all.filter { !names.contains($0.name) }

@@ -1,12 +1,12 @@
 import CrashMaker
 
-/// The scenario, the build and the kind of thread of one cell.
+/// The scenario, the build and the kind of thread of one cell of the matrix.
 struct MatrixRun {
   var scenario: Scenario
   var build: MatrixBuild
   var thread: CrashRun.Thread
 
-  /// Returns the runs of all cells, or of the slice's cells, in the order of the table.
+  /// Returns the runs of the whole matrix or of its slice, in the order of the table.
   static func all(_ scenarios: [Scenario], in builds: [MatrixBuild]) -> [MatrixRun] {
     let runs = scenarios.filter { $0.obstacle == nil }.flatMap { scenario in
       builds.filter { $0.canRun(scenario) }.flatMap { build in
@@ -24,9 +24,9 @@ struct MatrixRun {
     }
   }
 
-  /// Makes the cells of the runs, in the same order.
+  /// Runs all cells, and returns them in the order of `runs`.
   ///
-  /// Scenarios that need the processors for themselves run after the others.
+  /// Scenarios that must run alone run after the others.
   static func cells(of runs: [MatrixRun], under daemon: PrivateDaemon) async throws -> [MatrixCell] {
     let isAlone = { (index: Int) in MatrixEmulation.alone.contains(runs[index].scenario.name) }
     let (alone, others) = (runs.indices.filter(isAlone), runs.indices.filter { !isAlone($0) })
@@ -43,7 +43,9 @@ struct MatrixRun {
     return runs.indices.compactMap { cells[$0] }
   }
 
-  /// Makes the cell, and makes it again if it is wrong under emulation, because the emulator itself fails now and then.
+  /// Runs the cell.
+  ///
+  /// Under emulation, runs a failed cell again, because the emulator itself fails now and then.
   private func settledCell(under daemon: PrivateDaemon) async throws -> MatrixCell {
     let first = try await cell(under: daemon)
     if first.isRight || !MatrixEmulation.isUsed { return first }

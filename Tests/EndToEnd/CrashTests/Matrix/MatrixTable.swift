@@ -4,11 +4,11 @@ import CrashMaker
 /// that cannot run here.
 struct MatrixTable {
   var cells: [MatrixCell]
-  /// The scenarios and builds that were not run, with the reason.
+  /// The scenarios and builds that did not run, each with the reason.
   var notRun: [(name: String, reason: String)]
-  /// How many cells cannot run here.
+  /// The number of cells that cannot run here.
   var notRunCount: Int
-  /// The descriptors, processes and spool files that crashd still has at the end.
+  /// The descriptors, processes and spool files that remain in crashd at the end.
   var remains: [String]
 
   private var failed: [MatrixCell] { cells.filter { !$0.isRight && !$0.isExcused } }
@@ -43,7 +43,7 @@ struct MatrixTable {
     return names.map { name in (name, cells.filter { $0.row == name }) }
   }
 
-  /// Formats each check as `succeeded/made`, or as a dash if no cell made the check.
+  /// Formats each check as `succeeded/done`, or as a dash if no cell has this check.
   private func counts(_ cells: [MatrixCell]) -> [String] {
     MatrixCell.Check.allCases.map { check in
       let made = cells.compactMap { $0.results[check] }
@@ -51,7 +51,7 @@ struct MatrixTable {
     }
   }
 
-  /// One line per scenario with a known gap, with the reason.
+  /// Formats one line for each scenario with a known gap: the gap and its reason.
   private var gaps: [String] {
     var lines: [String] = []
     for row in rows {

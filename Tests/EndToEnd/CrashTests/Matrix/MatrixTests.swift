@@ -5,17 +5,16 @@ import CrashReport
 import Glibc
 import Testing
 
-/// Runs each scenario on each thread in each build.
+/// Runs each scenario on each of its kinds of thread in each build.
 ///
 /// Only `make matrix` enables this suite, because it takes minutes.
 ///
-/// `CRASHSHIELD_MATRIX` names the file for the table. `CRASHSHIELD_MATRIX_ONLY` is a list of words. If this list is
-/// set, only scenarios whose name contains one of the words are run. `CRASHSHIELD_MATRIX_THREADS` limits the kinds of
-/// thread of each scenario.
+/// `CRASHSHIELD_MATRIX` names the file to which the test writes the table. `CRASHSHIELD_MATRIX_ONLY` is a list of
+/// words. If it is set, only scenarios whose name contains one of these words run. `CRASHSHIELD_MATRIX_THREADS` is the
+/// maximum number of kinds of thread for each scenario.
 @Suite(.enabled(if: Environment.value(of: "CRASHSHIELD_MATRIX") != nil))
 struct MatrixTests {
-  /// The scenarios that are not in this matrix, each with the tests that cover it, or with the reason why no test
-  /// covers it.
+  /// The scenarios that this matrix does not run, each with the tests that run it, or with the reason why no test does.
   private static let elsewhere = [
     ("shift", "is not a scenario, because Swift's shifts do not trap"),
     (
@@ -92,7 +91,7 @@ struct MatrixTests {
       + elsewhere.map { (name: $0.0, reason: $0.1) }
   }
 
-  /// Crashes each program once before the cells run.
+  /// Crashes each program once before the matrix runs.
   ///
   /// crashd then has the symbols of the programs in its cache, and no cell waits for symbols.
   private func warmUp(_ builds: [MatrixBuild], _ daemon: PrivateDaemon) async throws {

@@ -4,7 +4,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Compares the reports of record lines with the reports of attached processes.
+/// Compares the reports that `crashctl decode` makes from record lines with the reports of attached processes.
 @Suite(.sharedDaemon, .serialized)
 struct RecordLineMatrixTests {
   @Test("the report of a record line equals crashd's report, for every scenario")

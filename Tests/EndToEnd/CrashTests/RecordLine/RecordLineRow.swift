@@ -2,12 +2,14 @@ import CrashMaker
 import CrashReport
 import TestKit
 
-/// The comparison of two reports of one scenario: from a record line, and from an attached process.
+/// Compares two reports of one scenario: one from a record line, and one from an attached process.
 struct RecordLineRow {
-  /// The differences, without those that the scenario's exception explains.
+  /// The differences.
+  ///
+  /// A difference that an exception of the scenario explains is not included.
   var differences: [String] = []
 
-  /// The scenarios that do not leave one record line, with the reasons.
+  /// The scenarios that do not write exactly one record line, with the reasons.
   ///
   /// docs/record-line.md lists the same scenarios.
   static let excluded: [String: String] = {
@@ -19,7 +21,7 @@ struct RecordLineRow {
     return excluded
   }()
 
-  /// The parts of a report that may differ in a scenario, with the reasons.
+  /// The parts of a report that are allowed to differ in a scenario, with the reasons.
   ///
   /// docs/record-line.md lists the same exceptions.
   static let exceptions: [String: (parts: Set<Part>, reason: String)] = {
@@ -37,7 +39,7 @@ struct RecordLineRow {
     return exceptions
   }()
 
-  /// A compared part of a report.
+  /// A part of a report that the test compares.
   enum Part: String, CaseIterable {
     case signal, reason, cause, sentence, className, task, frames
   }
@@ -52,7 +54,7 @@ struct RecordLineRow {
     }
   }
 
-  /// Whether a scenario leaves one record line.
+  /// Whether a scenario writes exactly one record line.
   static func isPossible(_ scenario: Scenario) -> Bool {
     scenario.isReported && !scenario.isSilentDeath && excluded[scenario.name] == nil
   }
@@ -67,10 +69,9 @@ struct RecordLineRow {
     return environment
   }
 
-  /// Formats a part, without what differs between two runs.
+  /// Formats a part of a report, without what differs from run to run.
   ///
-  /// The line of a stack overflow is omitted, because the recursion may overflow the stack at a different line in each
-  /// run.
+  /// Omits the line of a stack overflow, because the stack can overflow at a different line in each run.
   private static func text(_ part: Part, of report: CrashReport) -> String {
     let thread = report.crashedThread
     let isOverflow = report.diagnosis.cause.rawValue == "stack-overflow"
@@ -88,7 +89,7 @@ struct RecordLineRow {
     }
   }
 
-  /// Masks the numbers that differ between two runs: addresses, and the depth of a recursion.
+  /// Masks the numbers that differ from run to run: addresses, and the depth of a recursion.
   private static func masked(_ text: String) -> String {
     text.replacing(/Process [0-9]+/, with: "Process …").replacing(/0x[0-9a-f]+/, with: "0x…").replacing(
       /[0-9]+ calls deep/, with: "… calls deep")

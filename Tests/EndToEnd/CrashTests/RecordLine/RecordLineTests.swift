@@ -6,12 +6,12 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests of `crashctl decode` and `crashctl import` on the log of a process that could reach no crashd.
+/// Tests `crashctl decode` and `crashctl import` on the log of a process that could not reach crashd.
 @Suite(.sharedDaemon, .serialized)
 struct RecordLineTests {
   private static let mark = "crashshield-record:1:"
 
-  /// Runs a program that leaves its crash only in its log, and returns the log and the record line in it.
+  /// Crashes a program that writes a record line to its log, and returns the log and the record line.
   private static func crash(
     _ scenario: String = "array-index", program: String? = nil
   ) async throws -> (pid: pid_t, log: String, line: String) {

@@ -1,7 +1,7 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// The replacement of the module CrashShield in a crash-maker that does not link the shield's library
-// (scripts/build/unshielded). The preloaded library provides the shield for that program. The functions in this file
-// therefore start and record nothing.
+// Replaces the module CrashShield in a crash-maker that does not link the shield's library (scripts/build/unshielded).
+// The preloaded library provides the shield for this program. Therefore the functions in this file start and record
+// nothing.
 import Glibc
 
 public enum Shield {
@@ -36,7 +36,7 @@ public enum Shield {
   public static func setTag(_ key: String, to value: String) {}
   /// Makes a call that the optimizer cannot remove.
   ///
-  /// The caller's preceding call therefore does not become a tail call.
+  /// Therefore the preceding call in the caller does not become a tail call.
   public static func addBreadcrumb(_ message: String) { _ = getpid() }
   public static func withRequest(
     _ operation: String, id: String, traceID: String? = nil, spanID: String? = nil, tags: [String: String] = [:],

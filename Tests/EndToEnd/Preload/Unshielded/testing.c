@@ -1,5 +1,5 @@
-// The handler's test functions that crash-maker calls. Without the shield's handler in the program, these functions
-// inject nothing.
+// Replaces the handler's test functions that crash-maker calls. The program does not contain the shield's handler, so
+// these functions inject nothing.
 #include "cs_testing.h"
 
 bool cs_testing_claim_and_abandon(void) {

@@ -7,7 +7,7 @@ import Glibc
 @inline(never) func trapOnThread(_ numbers: [Int]) -> Int { numbers[numbers.count] }
 
 @inline(never) func overflowOnThread(_ depth: Int) -> Int {
-  // The call is not a tail call, and this frame therefore stays on the stack.
+  // Prevents a tail call, so that this frame stays on the stack.
   withUnsafeTemporaryAllocation(byteCount: 512, alignment: 8) { $0.count + overflowOnThread(depth + 1) }
 }
 

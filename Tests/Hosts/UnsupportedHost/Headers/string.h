@@ -1,4 +1,4 @@
-// The libc declarations that the portable C of the shield needs. scripts/check/unsupported compiles that C for
+// The libc declarations that the portable C code of the shield needs. scripts/check/unsupported compiles this code for
 // platforms whose headers are not installed on the build machine.
 #include <stddef.h>
 

@@ -47,7 +47,7 @@ check("the awaited last crash", lastCrash == nil)
 
 check("the inherited sockets", InheritedSocket.all().isEmpty)
 
-// Protection of a class fails and reports why it is unavailable.
+// Protecting a class fails, and reports why protection is unavailable.
 check("the quarantine", Shield.danglingUnavailableReason != nil && Shield.danglingBytes == 0)
 do throws(Shield.ProtectionError) {
   try Shield.protect(Session.self)

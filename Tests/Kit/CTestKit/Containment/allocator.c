@@ -1,5 +1,5 @@
-// Calls a function from inside of an allocator. The allocator is jemalloc, which calls functions of the program when
-// jemalloc needs memory from the kernel. The test loads jemalloc with LD_PRELOAD.
+// Calls a function inside an allocator. The allocator is jemalloc. It calls a function of the program when it needs
+// memory from the kernel. The test loads jemalloc with LD_PRELOAD.
 #include "host.h"
 
 #include <dlfcn.h>
@@ -10,7 +10,7 @@
 typedef struct extent_hooks extent_hooks;
 typedef void *(*extent_alloc)(extent_hooks *, void *, size_t, size_t, bool *, bool *, unsigned);
 
-// jemalloc's structure of hooks. The first member allocates. The other eight members are not changed.
+// jemalloc's structure of hooks. The first member allocates. The other eight members stay unchanged.
 struct extent_hooks {
   extent_alloc allocate;
   void *others[8];

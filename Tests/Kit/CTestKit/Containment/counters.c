@@ -1,4 +1,4 @@
-// The counters, in a memfd that the supervisor passes to the program.
+// The counters of a run, in a memfd that the supervisor passes to the program.
 #include "host.h"
 
 #include <dirent.h>

@@ -25,7 +25,7 @@ void ch_trap(void) {
 #define TRAP_SIGNAL SIGILL
 #endif
 
-// Finds the bytes of the trap instruction in the code of libm, where they may be a part of a longer instruction.
+// Finds the bytes of the trap instruction in the code of libm, where they can be a part of a longer instruction.
 static int find_trap(struct dl_phdr_info *information, size_t size, void *context) {
   (void)size;
   if (strstr(information->dlpi_name, "/libm.so") == NULL) return 0;
@@ -96,7 +96,7 @@ void ch_corrupt_heap(void) {
   struct sigaction action = {.sa_handler = leave_abort};
   struct sigaction old;
   sigaction(SIGABRT, &action, &old);
-  // The pointer points into the middle of a block, so the C library detects that it is invalid and aborts.
+  // The pointer points into the middle of a block. free() detects that it is invalid, and aborts.
   if (sigsetjmp(after_abort, 1) == 0) free((char *)malloc(256) + 8);
   sigaction(SIGABRT, &old, NULL);
 }

@@ -13,7 +13,7 @@
 
 bool ch_counters_map(int file);
 
-// Maps the ring of a running process. Returns NULL if the process has no ring.
+// Maps the ring of a running process. Returns NULL if the process does not have a ring.
 const cs_ring *ch_ring_of(pid_t pid);
 // Prints the members of the JSON object that come from the ring.
 void ch_print_ring(const cs_ring *ring);

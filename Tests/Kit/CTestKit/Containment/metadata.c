@@ -1,6 +1,6 @@
-// Calls a function from inside of the Swift runtime, while the runtime initializes the metadata of a type. Other
-// threads that need this metadata wait for the end of the initialization. Compilers emit the same structures for a type
-// whose layout depends on a resilient type (TargetTypeContextDescriptor in swift/ABI/Metadata.h).
+// Calls a function inside the Swift runtime, while the runtime initializes the metadata of a type. Other threads that
+// need this metadata wait until it is initialized. The structures are those that the compiler emits for a type whose
+// layout depends on a resilient type (TargetTypeContextDescriptor in swift/ABI/Metadata.h).
 #include "host.h"
 
 #include <stddef.h>
@@ -16,7 +16,7 @@ extern const uint32_t ch_singleton_description[];
 
 static ch_body called;
 
-// The completion function of the type. The relative pointers below refer to this function by its name.
+// The completion function of the type. The relative pointers below use the name of this function.
 __attribute__((used)) response ch_singleton_complete(const void *metadata, void *context, const void *pattern) {
   (void)metadata;
   (void)context;

@@ -46,7 +46,7 @@ const cs_ring *ch_ring_of(pid_t pid) {
   return ring == MAP_FAILED ? NULL : ring;
 }
 
-// Returns the crash that began the drain, or the first crash.
+// Returns the crash that began the drain, or else the first crash.
 static const cs_ring_slot *crash(const cs_ring *ring) {
   const uint64_t wanted = ring->header.drain_sequence != 0 ? ring->header.drain_sequence - 1 : 0;
   for (size_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
@@ -63,7 +63,7 @@ static int crash_count(const cs_ring *ring) {
   return count;
 }
 
-// Returns the number of traps of requests that the ring reports as incidents.
+// Returns the number of trapped requests that the ring reports as incidents.
 static uint64_t incident_count(const cs_ring *ring) {
   uint64_t count = 0;
   for (size_t index = 0; index < CS_RING_INCIDENT_LIMIT; index++) {

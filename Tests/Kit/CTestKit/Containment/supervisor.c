@@ -1,5 +1,5 @@
-// The supervisor: starts the program in a child process, and prints how the program ended. The program may end by a
-// signal at any time, so its counters are in shared memory, and the supervisor keeps the ring mapped.
+// The supervisor: starts the program in a child process, and prints how the program ended. The program can end by a
+// signal at any time. Therefore its counters are in shared memory, and the supervisor keeps the ring mapped.
 #include "host.h"
 
 #include <fcntl.h>
@@ -18,8 +18,8 @@
 // The supervisor kills the program after this time. A correct run takes only a few seconds.
 #define DEADLINE_MS (4 * 60 * 1000)
 
-// Each descriptor for the program is first moved above this number, so that dup2() to a final number closes no other of
-// these descriptors.
+// Duplicates each of the program's descriptors to a number above this one first, so that dup2() to a final number
+// closes none of them.
 #define FILES_ABOVE 10
 
 static void fail(const char *what) {
@@ -27,8 +27,8 @@ static void fail(const char *what) {
   exit(2);
 }
 
-// Closes the epoll descriptors that this process inherited. These descriptors belong to event loops of another process,
-// and would hide the loop of the program.
+// Closes the epoll descriptors that this process inherited. They belong to event loops of another process, and the
+// shield could mistake one of them for the loop of the program.
 static void close_inherited_loops(void) {
   for (int descriptor = 3; descriptor < 1024; descriptor++) {
     char path[32], target[64] = {0};
@@ -52,7 +52,7 @@ static void run_program(int argc, char **argv, int supervisor, int counters) {
   _exit(2);
 }
 
-// Waits until one of the descriptors is readable. Returns false at the deadline.
+// Waits until one of the descriptors is readable. Returns false if the deadline passes first.
 static bool await(struct pollfd *wanted, nfds_t count) {
   return poll(wanted, count, DEADLINE_MS) > 0;
 }
@@ -112,7 +112,7 @@ int ch_supervise(int argc, char **argv) {
   char byte = 0;
   const cs_ring *ring = NULL;
   bool is_hung = !await(wanted, 2);
-  // read() returns 0 if the program has ended before it waited for the supervisor.
+  // read() returns 0 if the program ended before it waited for the supervisor.
   if ((wanted[1].revents & POLLIN) && read(ends[0], &byte, 1) == 1) {
     ring = ch_ring_of(pid);
     send(ends[0], &byte, 1, MSG_NOSIGNAL);

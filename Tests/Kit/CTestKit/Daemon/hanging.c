@@ -71,7 +71,7 @@ static void close_between(int first, int last) {
   if (first <= last) syscall(SYS_close_range, (unsigned)first, (unsigned)last, 0u);
 }
 
-// Closes all descriptors except the two given. Otherwise sockets and pipes of other tests would stay open after their
+// Closes all descriptors except the given two. Otherwise sockets and pipes of other tests would stay open after their
 // owners close them.
 static void keep_two(int one, int other) {
   const int low = one < other ? one : other;
@@ -81,7 +81,8 @@ static void keep_two(int one, int other) {
   syscall(SYS_close_range, (unsigned)high + 1, ~0U, 0u);
 }
 
-// Answers requests until a byte arrives from `control`. After that byte, answers no request until `control` hangs up.
+// Answers requests until a byte arrives on `control`. After that, answers no request until the other end of `control`
+// is closed.
 static void run(int device, int control) {
   static char bytes[BUFFER_BYTES];
   for (;;) {

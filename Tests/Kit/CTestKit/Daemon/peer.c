@@ -10,25 +10,26 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Runs in the child: takes the identity of the other user, connects the socket, and waits until the caller closes the
-// link. The child only makes system calls, because another thread of the parent may have held a lock of libc at the
+// Runs in the child: takes the identity of the other user, connects the socket, and waits until the caller closes
+// `link`. The child only makes system calls, because another thread of the parent can have held a lock of libc at the
 // fork.
 static _Noreturn void be(int socket, const struct sockaddr_un *address, uint32_t uid, uint32_t gid, const gid_t *groups,
                          size_t group_count, bool is_restricted, int namespaces, int link) {
   int code = 0;
-  // In a new user namespace without a mapping, the child cannot change its user, and keeps the parent's user.
+  // In a new user namespace without a mapping, the child cannot change its user, so it keeps the parent's user.
   const bool keeps_user = (namespaces & CD_TEST_NEW_USERS) != 0;
-  // glibc's functions would change the credentials of all threads. The system calls change only the calling thread.
+  // glibc's functions would change the credentials of all threads. The system calls change only those of the calling
+  // thread.
   if ((!keeps_user && (syscall(SYS_setgroups, group_count, groups) != 0 || syscall(SYS_setresgid, gid, gid, gid) != 0 ||
                        syscall(SYS_setresuid, uid, uid, uid) != 0)) ||
       // The kernel sets this value to 1 in a program that its user has started, and to 0 in a program that has changed
       // its user.
       prctl(PR_SET_DUMPABLE, is_restricted ? 0 : 1) != 0 ||
-      // The socket is shared with the parent. A connect() in the child therefore also connects the parent's descriptor.
+      // The parent shares this socket. Therefore connect() in the child also connects the parent's descriptor.
       connect(socket, (const struct sockaddr *)address, sizeof *address) != 0)
     code = errno;
-  // Makes the link descriptor 0, and closes all other descriptors. Otherwise sockets and pipes of other tests would
-  // stay open after their owners close them.
+  // Makes `link` descriptor 0, and closes all other descriptors. Otherwise sockets and pipes of other tests would stay
+  // open after their owners close them.
   if (dup2(link, 0) != 0 || syscall(SYS_close_range, 1, ~0U, 0) != 0) code = errno;
   if (write(0, &code, sizeof code) != sizeof code || code != 0) _exit(1);
   char byte;
@@ -69,7 +70,7 @@ int cd_test_connect_as(int socket, const char *path, uint32_t uid, uint32_t gid,
 }
 
 void cd_test_peer_end(int link, int32_t child) {
-  // Ends the connection even if another child, forked meanwhile, still has a copy of the descriptor.
+  // Ends the connection, even if another child that was forked meanwhile has a copy of the descriptor.
   shutdown(link, SHUT_RDWR);
   close(link);
   while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {

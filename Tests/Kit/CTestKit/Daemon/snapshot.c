@@ -39,7 +39,7 @@ static int snapshot_in_callback(const void *left, const void *right, void *conte
   cs_test_snapshot *snapshot = context;
   ucontext_t here = {0};
   cs_ring_registers registers = {0};
-  // cs_testing_unwind_here() is called in this function, because the frames of AddressSanitizer's fake stack cannot be
+  // This function calls cs_testing_unwind_here() directly, because frames on AddressSanitizer's fake stack cannot be
   // compared.
   snapshot->frame_count = cs_testing_unwind_here(snapshot->frames, CS_TEST_SNAPSHOT_FRAME_LIMIT);
   if (getcontext(&here) != 0) return 0;

@@ -1,4 +1,4 @@
-// A child that connects sockets repeatedly, like a process that executes one program after the other.
+// A child that connects sockets repeatedly, like a process that executes several programs in sequence.
 #include "cd_test_support.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-// Closes all descriptors except the sockets and the link. Otherwise sockets and pipes of other tests would stay open
+// Closes all descriptors except the sockets and `link`. Otherwise sockets and pipes of other tests would stay open
 // after their owners close them.
 static void close_others(const int *sockets, size_t count, int link) {
   int last = link;
@@ -23,8 +23,8 @@ static void close_others(const int *sockets, size_t count, int link) {
   syscall(SYS_close_range, last + 1, ~0U, 0);
 }
 
-// Runs in the child: connects one socket for each byte on the link, until the caller closes the link. The child only
-// makes system calls, because another thread of the parent may have held a lock of libc at the fork.
+// Runs in the child: connects one socket for each byte that arrives on `link`, until the caller closes `link`. The
+// child only makes system calls, because another thread of the parent may have held a lock of libc at the fork.
 static _Noreturn void be(const struct sockaddr_un *address, const int *sockets, size_t count, int link) {
   close_others(sockets, count, link);
   char byte;

@@ -8,7 +8,7 @@
 #include "../../../../CShim/Handler/Signal/Unwind/cfi.h"
 #include "../../../../CShim/Ring/code_aarch64.h"
 
-// The initial rule of the CIE: DW_CFA_def_cfa with the stack pointer and the offset 0.
+// The initial rule of the CIE is DW_CFA_def_cfa with the stack pointer and the offset 0.
 static const uint8_t initial[] = {0x0c, CS_REGISTER_STACK_POINTER, 0};
 
 int cs_test_row_is_signed(const uint8_t *instructions, size_t size, uint64_t offset) {

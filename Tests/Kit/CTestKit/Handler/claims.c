@@ -1,4 +1,4 @@
-// Two threads that try to claim the same slot.
+// Two threads that try to claim the same slot of the ring.
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ static int late_claim(const char *directory) {
   pthread_t thread;
   cs_test_start(directory);
   const cs_ring *ring = cs_testing_ring();
-  // The new thread draws the first ticket, and then stops before it claims the first slot.
+  // The new thread draws the first ticket, and stops before it claims the first slot.
   cs_testing_inject(CS_INJECT_HELD, CS_INJECT_CLAIM);
   if (pthread_create(&thread, NULL, claim_late, NULL) != 0) return 1;
   while (cs_injection_holder() == 0)

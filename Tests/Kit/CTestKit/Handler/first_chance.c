@@ -1,4 +1,5 @@
-// Programs whose handlers, installed before the start, repair faults or only seem to repair them.
+// Programs with signal handlers that were installed before the shield started, and that repair a fault or only seem to
+// repair it.
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -99,14 +100,14 @@ static void do_nothing(int signal_number) {
 static struct sigaction shield;
 static int later_calls;
 
-// Calls the next handler by a tail call. Compilers emit a tail call for a handler whose last action is to call the next
+// Calls the next handler by a tail call. Compilers emit a tail call for a handler that ends by calling the next
 // handler.
 static void jump_on(int signal_number, siginfo_t *information, void *context) {
   if (++later_calls > 2 * FAULT_COUNT) _exit(17);
   __attribute__((musttail)) return shield.sa_sigaction(signal_number, information, context);
 }
 
-// This handler is installed without SA_ONSTACK.
+// A handler that is installed without SA_ONSTACK.
 static void look_at_stack(int signal_number) {
   stack_t stack;
   (void)signal_number;
@@ -182,8 +183,8 @@ static void await_withdrawal(void) {
     usleep(1000);
 }
 
-// Waits until the watchdog has withdrawn the record. The frame of this function overwrites the stack on which the
-// handler ran.
+// Waits until the watchdog has withdrawn the pending record. The frame of this function overwrites the stack memory on
+// which the handler ran.
 static __attribute__((noinline)) void await_withdrawal_deeper(void) {
   volatile uint8_t places[8 * PAGE_BYTES];
   for (size_t index = 0; index < sizeof places; index++)
@@ -192,7 +193,7 @@ static __attribute__((noinline)) void await_withdrawal_deeper(void) {
   if ((cs_ring_slot_state_acquire(&ring()->slots[0]) & CS_RING_STATE_MASK) != CS_RING_STATE_FREE) note(19);
 }
 
-// Checks that a vector register which the handler changes has its old value again after the handler.
+// A handler changes a vector register. Checks that the register has its old value after the handler.
 static void keep_vector(void) {
   const uint64_t before = UINT64_C(0x0123456789abcdef);
   mprotect((void *)(uintptr_t)pages[0], PAGE_BYTES, PROT_NONE);

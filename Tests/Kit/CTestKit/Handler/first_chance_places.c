@@ -1,4 +1,5 @@
-// Handlers, installed before the start, after which it is hard to detect whether they repaired the fault or jumped out.
+// Signal handlers that were installed before the shield started. When they end, it is hard to detect whether they
+// repaired the fault, or jumped out of the handler.
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -12,8 +13,8 @@
 #include "ways.h"
 
 #define LEAVERS 2
-// The time in seconds for which the trap repeats. The time exceeds LOOP_NS (first_chance.c) by more than a second,
-// because seconds() drops the fraction of a second.
+// The time in seconds for which the trap occurs again and again. It exceeds LOOP_NS (first_chance.c) by more than a
+// second, because seconds() drops the fraction of a second.
 #define TRAPPING_S 3
 
 static volatile uint32_t *volatile nowhere = (volatile uint32_t *)(uintptr_t)0x38;
@@ -37,7 +38,7 @@ static bool is_pending_beside(void) {
 
 static void *fault_and_leave(void *unused) {
   sigset_t own;
-  // The new thread inherits the signal mask of the handler that created it, in which SIGSEGV is blocked.
+  // The new thread inherits the signal mask of the handler that creates it. This mask blocks SIGSEGV.
   sigemptyset(&own);
   sigaddset(&own, SIGSEGV);
   pthread_sigmask(SIG_UNBLOCK, &own, NULL);
@@ -46,8 +47,8 @@ static void *fault_and_leave(void *unused) {
   return unused;
 }
 
-// Each time the watchdog wakes, it checks all records, and withdraws the records of threads that have ended. After two
-// withdrawals the watchdog has therefore also checked the record of this thread, which is in slot 0.
+// At each wake-up, the watchdog checks all records, and withdraws the records of threads that have ended. Therefore,
+// after two withdrawals, the watchdog has also checked the record of this thread, which is in slot 0.
 static void leave_or_end(int signal_number) {
   if (is_leaver) siglongjmp(before_fault, signal_number);
   for (int leaver = 0; leaver < LEAVERS; leaver++) {
@@ -83,8 +84,8 @@ static time_t seconds(void) {
   return now.tv_sec;
 }
 
-// At the end, the ring must contain no crash: the watchdog has withdrawn the records of earlier calls, and the record
-// of this call is still pending.
+// At the end, the ring must contain no committed crash: the watchdog has withdrawn the records of the earlier calls,
+// and the record of this call is still pending.
 static void end_late(int signal_number, siginfo_t *information, void *context) {
   uint32_t crashes = 0;
   (void)signal_number;

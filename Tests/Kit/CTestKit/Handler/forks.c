@@ -1,4 +1,4 @@
-// Test programs with forked children that start the shield like their parents, and with starts in two parts.
+// Programs whose forked children start the shield like their parents, and programs that start the shield in two steps.
 #include "ways.h"
 
 #include <dirent.h>
@@ -27,9 +27,9 @@ static cs_shim_request begin_request(void) {
   return request;
 }
 
-// Called in a forked child that has started the shield. Returns true if two conditions hold. First, the handle of the
-// parent's request identifies no request in the child, even if a request of the child uses the same entry. Second, the
-// child does not count the ends of the parent's requests.
+// Runs in a forked child that has started the shield. Returns true if both conditions hold: the handle of the parent's
+// request identifies no request in the child, even if a request of the child uses the same entry; and the child does
+// not count the ends of the parent's requests.
 static bool has_own_requests(const cs_ring *ring) {
   if (cs_shim_request_number(parents_request) != 0) return false;
   cs_shim_request_end(parents_request, false);
@@ -45,8 +45,8 @@ static bool is_annotated(const cs_ring *ring) {
          entry->value_bytes == 5 && memcmp(entry->value, "1.4.2", 5) == 0;
 }
 
-// Runs in a child that has started the shield. Crashes if the child's configuration equals the parent's but its ring is
-// its own; otherwise exits with the number of the failed check.
+// Runs in a child that has started the shield. Crashes if the child has the parent's configuration but its own ring.
+// Otherwise exits with the number of the failed check.
 static void crash_like_parent(const cs_ring *parent, uint32_t image_count) {
   const cs_ring *ring = cs_testing_ring();
   if (!cs_shim_is_started() || ring == NULL || ring == parent) _exit(10);

@@ -1,4 +1,4 @@
-// A crash interrupts the system call of another thread. The shield then holds that thread while a handler of the
+// A crash interrupts the system call of another thread. The shield then holds this other thread, while a handler of the
 // program handles the crash.
 #include <fcntl.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@ static sigjmp_buf after_crash;
 
 // This handler is installed without SA_ONSTACK.
 static void note_stack(int signal) {
-  // AddressSanitizer may place local variables on another stack.
+  // AddressSanitizer can place local variables on another stack.
   char *address = __builtin_frame_address(0);
   (void)signal;
   is_on_own_stack = address >= stack_start && address < stack_end;
@@ -57,8 +57,8 @@ static bool is_asleep(int tid) {
   return name_end != NULL && strncmp(name_end, ") S", 3) == 0;
 }
 
-// A handler of SIGSEGV that was installed before the start. When this handler runs, the sweep has ended and the waiting
-// thread is held.
+// A handler of SIGSEGV that was installed before the shield started. When it runs, the thread sweep has ended, and the
+// shield holds the waiting thread.
 static void signal_waiter(int signal) {
   (void)signal;
   pthread_kill(waiter, SIGUSR1);
@@ -81,8 +81,8 @@ static int is_signalled_on_own_stack(const char *directory) {
   return is_on_own_stack ? 0 : 2;
 }
 
-// Tests that the halt, which holds threads during an earlier handler, sends no SIGPROF after the sweep has restored its
-// action. A SIGPROF would end this process by the default action.
+// The halt holds threads while an earlier handler runs. Tests that it sends no SIGPROF after the thread sweep has
+// restored the action of SIGPROF. Such a SIGPROF would end this process by the default action.
 static int is_not_reminded(const char *directory) {
   cs_test_start(directory);
   if (!cs_sweep_take_signal()) return 1;

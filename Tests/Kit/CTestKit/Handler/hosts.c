@@ -1,4 +1,4 @@
-// Unusual programs that contain the shim.
+// Unusual programs that contain the C code of the shield.
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -146,8 +146,8 @@ static int reads_on(const char *directory, void (*handler)(int)) {
 
 static void (*former)(int);
 
-// Passes only the signal's number to the former handler. The other two argument registers contain arbitrary values, in
-// this test 1.
+// Passes only the signal number to the former handler. Its other two argument registers can have any value; in this
+// test, they have the value 1.
 static void chain(int signal) {
   ((void (*)(int, uintptr_t, uintptr_t))(void *)former)(signal, 1, 1);
 }

@@ -1,4 +1,4 @@
-// Processes that record incidents, and the code that plays crashd on their connection.
+// Processes that record incidents, and code that acts as crashd on their connection.
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -15,7 +15,7 @@
 #include "cs_shim.h"
 #include "ways.h"
 
-// A time limit that only a failing test reaches, even on a machine that stalls for minutes.
+// The time limit of a wait. Only a failing test reaches it, even on a machine that stalls for minutes.
 #define PATIENCE_MS 300000
 #define NS_PER_S    UINT64_C(1000000000)
 // The pause between two wake-ups, as in CShim/Handler/Setup/Attach/link.c.
@@ -52,7 +52,7 @@ static void record_in_handler(int signal_number) {
   record((uint32_t)signal_number);
 }
 
-// Returns the time that it took to record the incidents.
+// Returns the time that recording all incidents took.
 static uint64_t record_many(void) {
   const uint64_t start_ns = now_ns();
   for (uint32_t count = 0; count < INCIDENTS || now_ns() - start_ns < NS_PER_S; count++)
@@ -60,8 +60,8 @@ static uint64_t record_many(void) {
   return now_ns() - start_ns;
 }
 
-// Records one incident while the kernel can queue no signal for this process. Then records one incident for each
-// request of the test, until the test closes its pipe.
+// Records one incident at a time at which the kernel cannot queue a signal for this process. Then records one incident
+// for each request of the test, until the test closes its pipe.
 static int record_without_queue(const pipes *pipes) {
   struct rlimit limit;
   char byte;
@@ -78,7 +78,7 @@ static int record_without_queue(const pipes *pipes) {
 
 static int child(cs_test_incident_way way, const char *directory, const pipes *pipes) {
   char byte;
-  // Closes the test's ends of the pipes in the child. Otherwise a pipe would stay open after the test closes it.
+  // In the child, closes the test's ends of the pipes. Otherwise a pipe would stay open after the test has closed it.
   close(pipes->told[0]);
   close(pipes->asked[1]);
   cs_test_start(directory);
@@ -109,7 +109,7 @@ static int child(cs_test_incident_way way, const char *directory, const pipes *p
   case CS_TEST_INCIDENT_NO_QUEUE:
     return record_without_queue(pipes);
   }
-  // The process ends when the test, which plays crashd, has read all incidents.
+  // The process ends when the test, which acts as crashd, has read all incidents.
   REQUIRE(read(pipes->asked[0], &byte, 1) == 1);
   return 0;
 }
@@ -126,7 +126,7 @@ static uint64_t count_of(const cs_ring *ring) {
   return count;
 }
 
-// Counts the wake-up bytes that this test, as crashd, receives until it has read the last incident.
+// Acts as crashd: counts the wake-up bytes that arrive until the last incident has been read.
 static int count_wakes(int connection, const cs_ring *ring, const pipes *pipes) {
   struct pollfd waits[] = {{.fd = connection, .events = POLLIN}, {.fd = pipes->told[0], .events = POLLIN}};
   uint64_t took_ns = 0;
@@ -145,7 +145,7 @@ static int count_wakes(int connection, const cs_ring *ring, const pipes *pipes) 
     read_count = count_of(ring);
   }
   REQUIRE(read_count >= INCIDENTS);
-  // In addition to one wake-up for each HOLD_NS, one may be sent at the start, and one follows the last incident.
+  // The process sends one wake-up for each HOLD_NS, perhaps one more at the start, and one after the last incident.
   REQUIRE(wakes <= took_ns / HOLD_NS + 2);
   return 0;
 }
@@ -161,8 +161,8 @@ static int check_queue(int connection, const cs_ring *ring, const pipes *pipes) 
     poll(NULL, 0, 1);
   REQUIRE(write(pipes->asked[1], "x", 1) == 1 && read(pipes->told[0], &byte, 1) == 1);
   REQUIRE(!announces(ring));
-  // The connecting thread may have detected the first incident itself, without a signal. In this case that thread
-  // delays the wake-ups for the next incidents.
+  // The connection's thread can have detected the first incident itself, without a signal. In this case, it delays the
+  // wake-ups for the next incidents.
   for (int tries = 0; tries < 100 && !announces(ring); tries++) {
     while (poll(&wait, 1, 2 * (int)(HOLD_NS / 1000000)) == 1)
       REQUIRE(receive_byte(connection, &byte) && byte == CS_ATTACH_INCIDENTS);

@@ -1,4 +1,4 @@
-// Signal handlers into which a test injects a stall or a fault.
+// Tests of the signal handler in which a test injects a stall or a fault into the handler.
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -51,7 +51,7 @@ int cs_test_run_injected(uint32_t injection, uint32_t places, uint32_t thread_co
   _exit(92);
 }
 
-// Checks that the record's registers equal the context with which the next handler is called.
+// Checks that the registers in the record equal the context that the next handler receives.
 static void check_context(int signal_number, siginfo_t *information, void *context) {
   const cs_ring *ring = cs_testing_ring();
   const ucontext_t *there = context;
@@ -84,7 +84,7 @@ static void chain(int signal_number, siginfo_t *information, void *context) {
   former.sa_sigaction(signal_number, information, context);
 }
 
-// Lets the crashed thread continue after the watchdog has committed the thread's record.
+// Lets the crashed thread continue when the watchdog has committed the thread's record.
 static void *let_go_late(void *unused) {
   const cs_ring *ring = cs_testing_ring();
   const struct timespec nap = {.tv_nsec = 1000000};
@@ -160,7 +160,7 @@ static int stuck_first_process(const char *directory) {
   return ended_by_fault(child);
 }
 
-// Returns when the counter of the watchdog's sleeps has reached `rounds`.
+// Returns when the watchdog has slept `rounds` times.
 static void wait_for_watcher(uint32_t rounds) {
   const struct timespec nap = {.tv_nsec = 1000000};
   while (cs_testing_watcher_rounds() < rounds)

@@ -13,8 +13,8 @@ static inline void cs_test_undefined_instruction(void) {
 #endif
 }
 
-// A breakpoint, after which the thread continues if a handler returns. On AArch64, the pc stays at the breakpoint, so
-// the handler must call cs_test_skip_breakpoint().
+// A breakpoint. The thread continues after it if a handler returns. On AArch64, the pc stays at the breakpoint, so the
+// handler must call cs_test_skip_breakpoint().
 static inline void cs_test_breakpoint(void) {
 #if defined(__aarch64__)
   __asm__ volatile("brk #0" : : : "memory");
@@ -31,13 +31,13 @@ static inline void cs_test_skip_breakpoint(void *context) {
 #endif
 }
 
-// Executes a breakpoint in an endless loop.
+// Executes a breakpoint again and again, without end.
 static inline void cs_test_breakpoint_forever(void) {
   for (;;)
     cs_test_breakpoint();
 }
 
-// Writes to the address 8, while two registers have these values.
+// Writes to the address 8, while two registers have the given values.
 static inline void cs_test_fault_with(const void *first, const void *second) {
 #if defined(__aarch64__)
   __asm__ volatile("mov x19, %0\n mov x20, %1\n mov x9, #8\n str wzr, [x9]"

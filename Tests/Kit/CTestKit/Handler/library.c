@@ -1,5 +1,5 @@
-// A plug-in library that a program closes, replaces and opens again. The plug-in is a copy of libm with a changed build
-// id.
+// A plug-in (a shared library) that a program closes, replaces and opens again. It is a copy of libm with another build
+// ID.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -17,7 +17,7 @@
 static uint8_t expected[CS_RING_BUILD_ID_LIMIT_BYTES];
 static uint32_t expected_bytes;
 
-// This handler is installed before the shield's handler, and therefore runs after the record is written.
+// A handler that is installed before the shield's handler. Therefore it runs after the shield has written the record.
 static void check_record(int signal) {
   (void)signal;
   const cs_ring *ring = cs_testing_ring();
@@ -40,7 +40,7 @@ static bool copy_file(const char *from, const char *to) {
   return is_copied;
 }
 
-// Returns the offset of the build id in the file of a loaded library.
+// Returns the offset of the build ID in the file of a loaded library.
 static uint64_t build_id_offset(void *library) {
   struct dl_find_object object;
   uint64_t address = 0;

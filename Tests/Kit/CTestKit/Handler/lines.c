@@ -17,8 +17,8 @@
 #include "../../../../CShim/Handler/Signal/Lines/pieces.h"
 #include "../../../../CShim/Handler/Signal/Lines/record_line.h"
 
-// The handler's code uses static buffers, so only one test at a time calls it. The lock is a pthread mutex, because
-// ThreadSanitizer does not detect locks of Swift's Mutex.
+// The handler's code uses static buffers, so only one test at a time is allowed to call it. The lock is a pthread
+// mutex, because ThreadSanitizer does not detect locks of Swift's Mutex.
 static pthread_mutex_t calling = PTHREAD_MUTEX_INITIALIZER;
 
 size_t cs_test_record_line(void *ring, uint32_t slot, bool is_bare, char *ret_line) {
@@ -56,7 +56,7 @@ uint32_t cs_test_put_words(const uint64_t *words, uint32_t count, uint32_t step,
   return done;
 }
 
-// The environment of the test must not change, so a child sets the variable.
+// A child sets the variable, because the environment of the test must not change.
 int cs_test_run_repaired_with_words(const char *directory) {
   const pid_t child = fork();
   if (child == 0) {

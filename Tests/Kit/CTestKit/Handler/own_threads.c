@@ -1,4 +1,4 @@
-// Programs that must not notice the shield's own threads and descriptors. Each function returns 0 on success, else a
+// Programs that must not notice the shield's own threads and descriptors. Each function returns 0 on success, or else a
 // number that identifies the failed check.
 #include <dirent.h>
 #include <errno.h>
@@ -61,7 +61,7 @@ static int wait_in_child(int signal_number, cs_test_wait_call call, const char *
   cs_test_start(directory);
   pthread_sigmask(SIG_BLOCK, &blocked, NULL);
   if (pthread_create(&thread, NULL, wait_for_signal, &waiter) != 0) return 1;
-  // The signal is blocked, so it stays pending if it is sent before the thread waits for it.
+  // The signal is blocked, so it stays pending until the thread waits for it.
   kill(getpid(), signal_number);
   pthread_join(thread, NULL);
   return waiter.received == signal_number ? 0 : 2;
@@ -73,8 +73,8 @@ int cs_test_run_wait(int signal_number, cs_test_wait_call call, const char *dire
   return cs_test_wait(child);
 }
 
-// Reads the status of each other thread from /proc. Returns their number, and the crash signals that at least one of
-// them does not block.
+// Reads the status of all other threads from /proc. Returns the number of these threads, and stores the crash signals
+// that at least one of them does not block.
 static int look_at_threads(uint64_t *ret_open) {
   static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS};
   int count = 0;
@@ -105,7 +105,7 @@ static int block_signals(void) {
   cs_shim_status unused;
   const cs_shim_configuration configuration = {.socket_path = "/none/attach"};
   if (cs_shim_start(&configuration, NULL) != CS_SHIM_OK) return 90;
-  // The status "attached" shows that the idle thread has begun its work.
+  // A reported status shows that the idle thread of the shield has begun its work.
   while (!cs_shim_last_status(&unused, NULL))
     sched_yield();
   if (look_at_threads(&open_signals) < 2) return 1;
@@ -124,8 +124,8 @@ static void stay_in_callback(void *context, cs_shim_status status, const char *t
   }
 }
 
-// The signal is sent while a callback of the program runs. During a callback, the callback thread has the signal
-// unblocked, because the callback may crash.
+// Sends the signal while a callback of the program runs. During a callback, the callback thread does not block the
+// signal, because the callback can crash.
 static int wait_beside_callback(void) {
   pthread_t thread;
   waiter waiter = {.signal = SIGABRT, .call = CS_TEST_SIGWAIT};
@@ -146,8 +146,8 @@ static int wait_beside_callback(void) {
   return waiter.received == SIGABRT ? 0 : 2;
 }
 
-// Tests a signal that arrives in the callback thread. The first thread unblocks the signal only after the callback
-// thread has blocked it to pass it on to the program.
+// Tests a signal that the kernel delivers to the callback thread. The callback thread blocks the signal to pass it on
+// to the program. Only then does the first thread unblock the signal.
 static int die_beside_callback(const char *directory) {
   char spool[256];
   uint64_t open_signals = 0;
@@ -184,7 +184,7 @@ static void *stay_as_reaper(void *unused) {
   return unused;
 }
 
-// The quarantine's thread never blocks the crash signals.
+// Tests the quarantine's thread, which never blocks the crash signals.
 static int wait_beside_reaper(const char *directory) {
   pthread_t threads[2];
   waiter waiter = {.signal = SIGABRT, .call = CS_TEST_SIGWAITINFO};
@@ -210,7 +210,7 @@ static void stay_in_delivery(void) {
   stay_in_callback(NULL, CS_SHIM_STATUS_ATTACHED, "");
 }
 
-// The thread of Shield.incidents unblocks the crash signals only while it calls a reader.
+// Tests the thread of Shield.incidents, which unblocks the crash signals only while it calls a reader.
 static int wait_beside_incidents(const char *directory) {
   pthread_t thread;
   uint64_t open_signals = 0;
@@ -223,7 +223,7 @@ static int wait_beside_incidents(const char *directory) {
   sem_init(&may_return, 0, 0);
   cs_test_start(directory);
   if (!cs_shim_incidents_follow(stay_in_delivery)) return 1;
-  // Waits until all threads of the shield block the signal, because the callback thread may still be in the callback
+  // Waits until all threads of the shield block the signal, because the callback thread can still be in the callback
   // that reports the status.
   do {
     sched_yield();
@@ -257,7 +257,7 @@ static int await_crash_of_callback(const char *directory) {
     pause();
 }
 
-// Adds the capabilities that the thread kept to its effective set.
+// Copies the thread's permitted capabilities to its effective set.
 static bool raise_capabilities(void) {
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
   struct __user_cap_data_struct data[2];
@@ -267,7 +267,7 @@ static bool raise_capabilities(void) {
   return syscall(SYS_capset, &header, data) == 0;
 }
 
-// Works like setpriv(1): the first thread keeps its capabilities, and the other threads lose theirs.
+// Like setpriv(1), this function keeps the first thread's capabilities, and the other threads lose theirs.
 static int drop_root(const char *directory) {
   uint64_t unused;
   cs_test_start(directory);
@@ -311,8 +311,8 @@ static int enter_namespace(const char *directory) {
   const int threads = look_at_threads(&unused);
   if (unshare(CLONE_NEWUSER) != 0) return 1;
   if (look_at_threads(&unused) != threads) return 2;
-  // This second call comes after the shield has started new threads. It may fail with EPERM, because the user has no id
-  // in the namespace, but not because of the shield's threads.
+  // Before this second call, the shield has started new threads. The call can fail with EPERM because the user has no
+  // id in the namespace, but it must not fail because of the shield's threads.
   return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 || errno == EPERM ? 0 : 3;
 }
 
@@ -370,7 +370,7 @@ static void count_call(void *context, cs_shim_status status, const char *text) {
   __atomic_add_fetch((int *)context, 1, __ATOMIC_SEQ_CST);
 }
 
-// The first start fails before it creates the connection's thread. This test's thread therefore reports the statuses.
+// The first start fails before it creates the connection's thread. Therefore this thread reports the statuses.
 static int retry_callbacks(void) {
   int counts[2] = {0};
   cs_shim_failure failure = {0};
@@ -405,7 +405,8 @@ int cs_test_run_own(cs_test_own_way way, const char *directory) {
   return cs_test_wait(child);
 }
 
-// A thread that repeatedly closes descriptors that it does not own, and opens its own files at the freed numbers.
+// A thread that again and again closes descriptors that it does not own, and opens its own files, which get the freed
+// numbers.
 typedef struct closer {
   const char *directory;
   int first;
@@ -414,7 +415,7 @@ typedef struct closer {
 static void *close_and_open(void *context) {
   const closer *self = context;
   for (uint32_t round = 0;; round++) {
-    // Closes low numbers most often, because new files get low numbers.
+    // Close low numbers most often, because new files get low numbers.
     const int end = round % 16 == 0 ? 1024 : 32;
     for (int number = self->first; number < end; number++)
       close(number);

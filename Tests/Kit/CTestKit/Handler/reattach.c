@@ -1,4 +1,4 @@
-// Processes whose crashd restarts, or refuses them. A thread of the process itself plays crashd.
+// Processes whose crashd restarts, or refuses them. A thread of the process itself acts as crashd.
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -55,7 +55,8 @@ static bool is_reported(void) {
   return read(told[0], &byte, 1) == 1;
 }
 
-// Starts the shield and waits for the status. Returns the listening socket, or a negative number on failure.
+// Starts the shield. `status` is the status for which is_reported() waits. Returns the listening socket, or a negative
+// number on failure.
 static int start(const char *directory, cs_shim_status status) {
   char path[256];
   snprintf(path, sizeof path, "%s/attach", directory);
@@ -74,7 +75,7 @@ static int reconnect_in_shared_table(const char *directory) {
     close(connection);
     connection = answer_process(listener, CS_ATTACH_STATUS_ACCEPTED);
     if (connection < 0) return 4;
-    // Either the process reports the status, or it attaches again, because it has not read the reply to its hello.
+    // The process either reports the status, or attaches again because it has not read the reply to its hello.
     struct pollfd events[] = {{.fd = told[0], .events = POLLIN}, {.fd = listener, .events = POLLIN}};
     while (poll(events, 2, -1) < 0 && errno == EINTR) {
     }

@@ -1,4 +1,4 @@
-// Child processes that crash, their directories, and the code that plays crashd on the attach socket.
+// Child processes that crash, their directories, and code that acts as crashd on the attach socket.
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -28,7 +28,7 @@ int cs_test_fork_with_descriptors(void) {
   if (child != 0) return child;
   const struct rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
-  // The Swift runtime of the test process has installed signal handlers, which the child must not inherit.
+  // The child must not inherit the signal handlers that the Swift runtime of the test process has installed.
   for (int signal_number = 1; signal_number < 32; signal_number++)
     signal(signal_number, SIG_DFL);
   sigset_t nothing;
@@ -39,8 +39,8 @@ int cs_test_fork_with_descriptors(void) {
 
 int cs_test_fork(void) {
   const int child = cs_test_fork_with_descriptors();
-  // Closes the inherited descriptors of other tests. Otherwise their locks stay held, their listeners open, and readers
-  // of their pipes wait forever.
+  // Closes the descriptors of other tests that the child has inherited. Otherwise the locks of these tests would stay
+  // held, their listeners would stay open, and the readers of their pipes would wait forever.
   if (child == 0) close_range(3, ~0U, 0);
   return child;
 }
@@ -92,14 +92,15 @@ int cs_test_listen(const char *directory) {
   return listener;
 }
 
-// Receives one message within PATIENCE_MS. Returns the size of the message, or 0 when the peer has hung up.
+// Receives one message within PATIENCE_MS. Returns the size of the message, 0 if the peer has closed the connection, or
+// -1 if no message arrives.
 static ssize_t receive(int socket_number, struct msghdr *message) {
   struct pollfd wait = {.fd = socket_number, .events = POLLIN};
   if (poll(&wait, 1, PATIENCE_MS) != 1) return -1;
   return recvmsg(socket_number, message, MSG_CMSG_CLOEXEC);
 }
 
-// Makes the function that contains this macro return the line number if the condition does not hold.
+// If the condition does not hold, returns the line number from the function that contains this macro.
 #define REQUIRE(condition)                                                                                             \
   do {                                                                                                                 \
     if (!(condition)) return __LINE__;                                                                                 \
@@ -127,8 +128,8 @@ int cs_test_check_hello(int connection, int *ret_ring) {
   return 0;
 }
 
-// `replies` is false for a handler that connects to crashd by itself, because this handler does not read the reply.
-// With an unread reply, the hang-up would become a connection reset.
+// Pass false for `replies` if the signal handler connects to crashd, because the handler does not read the reply.
+// Because of an unread reply, the process would see a connection reset instead of the end of the connection.
 static int check_crash(int connection, const cs_ring *ring, bool replies) {
   const cs_attach_reply reply = {.magic = CS_ATTACH_MAGIC,
                                  .version = CS_ATTACH_VERSION,
@@ -176,7 +177,7 @@ int cs_test_run_attached(cs_test_way way, const char *directory, int *ret_wait_s
   return line;
 }
 
-// Blocks the thread of the shield that would otherwise connect to crashd.
+// Blocks the thread of the shield that reports statuses and connects to crashd.
 static void stay_in_callback(void *told, cs_shim_status status, const char *text) {
   (void)status;
   (void)text;

@@ -1,4 +1,4 @@
-// Strings in memory that a report must not contain.
+// Secret strings in memory, which a report must not contain.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "instructions.h"
 #include "ways.h"
 
-// The faulting function has the address of the heap's secret in a register.
+// While this function faults, a register has the address of the secret on the heap.
 __attribute__((noinline)) static void crash_with(const char *secret, const char *copy) {
   cs_test_fault_with(secret, copy);
 }
@@ -28,7 +28,8 @@ int cs_test_run_with_secrets(const char *memory, const char *directory) {
   const int child = cs_test_fork();
   if (child != 0) return cs_test_wait(child);
   setenv("CRASHSHIELD_MEMORY", memory, 1);
-  // Replaces the value of an environment variable above the first stack, if one of the values is long enough.
+  // The environment is above the stack of the first thread. Replaces the value of PATH by a secret, if the value is
+  // long enough.
   extern char **environ;
   for (char **entry = environ; *entry != NULL; entry++) {
     char *value = strchr(*entry, '=');

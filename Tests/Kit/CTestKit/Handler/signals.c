@@ -32,7 +32,7 @@ static int handlers_replaced(const char *directory) {
   const cs_ring *ring = cs_testing_ring();
   const cs_ring_handler *entry = &ring->header.handlers[0];
   if (entry->signal != SIGSEGV || entry->state != CS_RING_HANDLER_REPLACED) return 8;
-  // If our handler is installed again, the shield does not report it as replaced.
+  // After the shield's handler is installed again, the shield does not report it as replaced.
   cs_sigaction(SIGSEGV, &cs_process.own, NULL);
   return cs_shim_replaced_handlers(found) == 2 && entry->state == CS_RING_HANDLER_OURS ? 0 : 9;
 }
@@ -66,7 +66,7 @@ static void *open_later(void *unused) {
   return unused;
 }
 
-// The handler has SA_RESETHAND. The signal therefore has the default action while the handler runs.
+// The handler has SA_RESETHAND. Therefore the signal has the default action while the handler runs.
 static int handler_reset(const char *directory) {
   const struct sigaction once = {.sa_sigaction = pass_on_and_jump, .sa_flags = SA_SIGINFO | (int)SA_RESETHAND};
   pthread_t thread;
@@ -79,7 +79,7 @@ static int handler_reset(const char *directory) {
   sem_post(&may_open);
   while (sem_wait(&has_opened) != 0) {
   }
-  // The descriptor that the program opened must still be open in the crashing thread.
+  // The handler must not close the descriptor that the program opened.
   return fcntl(opened, F_GETFD) >= 0 ? 0 : 2;
 }
 
@@ -95,8 +95,7 @@ static int other_signals(const char *directory) {
   static cs_kernel_action before[CS_SIGNAL_COUNT];
   sigset_t mask_before;
   sigset_t mask_after;
-  // Clears both masks, because the system call writes only the kernel's part of a sigset_t, and the test compares all
-  // bytes.
+  // Clear both masks: the system call writes only the kernel's part of a sigset_t, but the test compares all bytes.
   memset(&mask_before, 0, sizeof mask_before);
   memset(&mask_after, 0, sizeof mask_after);
   signal(SIGCHLD, do_nothing);

@@ -23,8 +23,7 @@ static void describe(const cs_ring_slot *slot, cs_test_spool *spool) {
   spool->address = record->address;
   spool->sender_pid = record->sender_pid;
   spool->pid = record->pid;
-  // The flag for a task is removed from `flags`, because a task of the test program forks the children, and they
-  // inherit the task.
+  // Removes the flag for a task from `flags`: a task of the test program forks the children, and they inherit the task.
   spool->flags = record->flags & ~CS_RING_RECORD_TASK;
   spool->has_task = (record->flags & CS_RING_RECORD_TASK) != 0;
   spool->stack_start = record->stack_start;
@@ -97,7 +96,7 @@ static bool read_file(int directory, const char *name, cs_test_spool *spool) {
   struct stat status = {0};
   bool is_ring = fstat(file, &status) == 0 && status.st_size == (off_t)sizeof(cs_ring);
   const bool is_empty = !is_ring && status.st_ino != 0 && status.st_size == 0;
-  // The handler leaves a file without contents if the ring exceeds the file size limit.
+  // If the ring exceeds the file size limit, the handler leaves an empty file.
   if (is_empty) spool->empty_count++;
   if (is_ring) {
     spool->mode = status.st_mode & 07777;

@@ -1,4 +1,4 @@
-// A peer on the attach socket that tries to obtain more access than the protocol allows.
+// A peer on the attach socket that tries to get more access than the protocol grants.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -34,8 +34,8 @@ typedef struct hello {
   uint32_t count;
 } hello;
 
-// Waits for a connection and its first message. Returns the connection, or -1 if there is no connection. If no hello
-// with descriptors arrives, `ret_hello` contains zeros.
+// Waits for a connection and its first message. Returns the connection, or -1 if no client connects. If the client
+// sends no hello with descriptors, `ret_hello` contains zeros.
 static int take_hello(int listener, hello *ret_hello) {
   cs_attach_hello message_bytes;
   _Alignas(struct cmsghdr) char control[CMSG_SPACE(253 * sizeof(int))];
@@ -71,7 +71,7 @@ static bool is_file(int descriptor, const char *path) {
          here.st_ino == there.st_ino;
 }
 
-// Returns whether the descriptor refers to one of the files, starting at index 1.
+// Returns whether the descriptor refers to one of `files`, without index 0.
 static bool is_among(int descriptor, const struct stat *files, uint32_t count) {
   struct stat here = {0};
   if (fstat(descriptor, &here) != 0) return false;
@@ -111,14 +111,14 @@ static void be_generous(const char *directory, bool has_old_kernel, int asked, i
   cs_test_start(directory);
   if (read(asked, &byte, 1) != 1) _exit(81);
   overwrite_images(secret);
-  // The path of the plug-in is now a file that is not a library.
+  // The file at the plug-in's path is now not a library.
   if (rename(secret, plugin) != 0 || !copy_file("/proc/self/cmdline", secret)) _exit(82);
   if (write(done, &byte, 1) != 1) _exit(83);
   for (;;)
     pause();
 }
 
-// Returns whether a byte arrives.
+// Returns whether a byte arrives within the time limit.
 static bool is_answered(int pipe_end) {
   char byte = 0;
   struct pollfd wait = {.fd = pipe_end, .events = POLLIN};
@@ -151,7 +151,7 @@ static int take_both(int listener, const char *plugin, int ask, int answered, cs
     const bool is_plugin =
         is_file(taken.descriptors[index], plugin) || is_file(taken.descriptors[index], original_path);
     if (is_plugin) gifts->has_replaced_plugin = true;
-    // Only the plug-in has changed. Each other file was therefore also in the first hello.
+    // Only the plug-in's file has changed. Therefore each other file must also be in the first hello.
     if (!is_plugin && !is_among(taken.descriptors[index], first, gifts->first_count + 1)) gifts->foreign_count++;
   }
   let_go(&taken);
@@ -188,7 +188,7 @@ int cs_test_take_gifts(bool has_old_kernel, const char *directory, cs_test_gifts
   return line;
 }
 
-// The kernel gives a client the credentials that the listener had at listen().
+// SO_PEERCRED of a client returns the credentials that the listener had when it called listen().
 static bool listen_as_stranger(int listener) {
   const int child = cs_test_fork_with_descriptors();
   if (child == 0) _exit(setresuid(STRANGER, STRANGER, STRANGER) == 0 && listen(listener, 4) == 0 ? 0 : 1);
@@ -204,7 +204,7 @@ int cs_test_run_beside_stranger(const char *directory, int *ret_wait_status) {
   const int child = cs_test_fork();
   if (child == 0) _exit(cs_test_way_run(CS_TEST_SEGV, directory));
   *ret_wait_status = cs_test_wait(child);
-  // The process has ended. Each connection that it made is therefore already in the queue.
+  // The process has ended. Therefore each connection that it made is already in the queue.
   struct pollfd wait = {.fd = listener, .events = POLLIN};
   int count = 0;
   int line = 0;

@@ -62,7 +62,7 @@ static void take_sample(int signal) {
   (void)signal;
 }
 
-// This handler is installed before the shield's handler.
+// A handler that is installed before the shield's handler. Therefore it runs after the thread sweep.
 static void check_profiler(int signal) {
   struct sigaction present;
   (void)signal;
@@ -86,7 +86,7 @@ static void *wait_for_release(void *unused) {
   return unused;
 }
 
-// Causes a crash that the program survives, while there are threads that end before the second crash.
+// Causes a crash that the program survives. The threads that exist at this crash end before the second crash.
 static void survive_crash(void) {
   pthread_t threads[GONE_COUNT];
   pthread_barrier_init(&ready, NULL, GONE_COUNT + 1);
@@ -121,7 +121,7 @@ static int crash_beside_foreign_proc(const char *directory) {
   return status >= 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV ? 0 : 1;
 }
 
-// A handler of SIGTRAP that was installed before the start.
+// A handler of SIGTRAP that was installed before the shield started.
 static void crash_in_handler(int signal) {
   (void)signal;
   abort();
@@ -136,8 +136,8 @@ int cs_test_sweep_run(cs_test_way way, const char *directory) {
   if (comes_again) signal(SIGTRAP, take_sample);
   if (way == CS_TEST_SWEEP_HANDLER_CRASHES) signal(SIGTRAP, crash_in_handler);
   if (way == CS_TEST_SWEEP_NO_PROC) cs_test_leave_namespaces(0);
-  // The sweep gets more time in tests that expect an answer of every thread, because threads answer late on a busy
-  // machine.
+  // If a test expects an answer from every thread, the thread sweep gets more time, because threads answer late on a
+  // busy machine.
   const bool has_all = way != CS_TEST_SWEEP_SPINNING && way != CS_TEST_SWEEP_PROFILER && !is_off;
   if (has_all) setenv("CRASHSHIELD_SWEEP_MS", "800", 1);
   if (way == CS_TEST_SWEEP_PROFILER) profile();

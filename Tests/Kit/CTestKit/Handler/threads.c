@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define OWN_STACK_BYTES 65536
-// The size is PTHREAD_STACK_MIN, plus room for the thread-local variables of the test process.
+// PTHREAD_STACK_MIN, and room for the thread-local variables of the test process.
 #define SMALL_STACK_BYTES (PTHREAD_STACK_MIN + (size_t)16384)
 
 static _Alignas(16) uint8_t own_stack[OWN_STACK_BYTES];
@@ -138,18 +138,18 @@ static int stack_refused(const char *directory) {
   return given == NULL ? 0 : 4;
 }
 
-// This size is too large for glibc to reuse the stack of an earlier thread.
+// A size that is too large for glibc to reuse the stack of an earlier thread.
 #define LARGE_STACK_BYTES ((size_t)16 * 1024 * 1024)
 
 static int stack_crowds_out(const char *directory) {
   void *given = &key;
   cs_test_start(directory);
-  // Leaves some free heap memory, which libc needs for its data about the new thread.
+  // Leave some free heap memory, which libc needs for its data about the new thread.
   void *volatile room = malloc(65536);
   free(room);
   const uint64_t used = address_space_bytes();
-  // The limit leaves room for the thread's stack, its guard page, and 40 KiB more. The remaining memory is too little
-  // for the alternate stack.
+  // The limit leaves room for the thread's stack, its guard page, and 40 KiB more. This is too little for the alternate
+  // stack.
   const struct rlimit limit = {used + LARGE_STACK_BYTES + 11 * (uint64_t)4096, RLIM_INFINITY};
   if (used == 0 || setrlimit(RLIMIT_AS, &limit) != 0) return 1;
   if (!run_thread(note_stack, &given, LARGE_STACK_BYTES)) return 2;
@@ -159,8 +159,8 @@ static int stack_crowds_out(const char *directory) {
 static int make_thread_in_callback(struct dl_phdr_info *info, size_t size, void *context) {
   (void)info;
   (void)size;
-  // This callback runs with the loader's lock held. It returns after another thread has created a thread and this
-  // thread has finished.
+  // This callback runs while the loader's lock is held. It returns when the other thread has created a thread, and the
+  // created thread has finished.
   pthread_barrier_wait(context);
   pthread_barrier_wait(context);
   return 1;

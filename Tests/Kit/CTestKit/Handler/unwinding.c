@@ -16,8 +16,8 @@ typedef struct comparison {
   size_t limit;
 } comparison;
 
-// This callback is called by qsort_r, a function of glibc without a frame pointer. The results of backtrace() are
-// compared starting with the caller's frame, because a sanitizer adds its own inner frames.
+// A callback of qsort_r, which is a function of glibc without a frame pointer. The comparison with backtrace() starts
+// at the frame of qsort_r, because a sanitizer adds its own frames inside.
 static int compare_in_callback(const void *left, const void *right, void *context) {
   comparison *now = context;
   void *addresses[64];
@@ -42,7 +42,7 @@ void cs_test_unwind_both(uint64_t *ret_shim, size_t *ret_shim_count, uint64_t *r
   *ret_glibc_count = now.glibc_count;
 }
 
-// A .eh_frame_hdr with one row, its CIE and its FDE. The described function starts 256 bytes after the header.
+// A .eh_frame_hdr with one entry, its CIE and its FDE. The described function starts 256 bytes after the header.
 // clang-format off
 static const uint8_t good[] = {
     // 0: version, encodings; .eh_frame (not read); one row: function at 256, FDE at 52
@@ -62,7 +62,7 @@ static const uint8_t good[] = {
 #define FUNCTION_OFFSET 256
 #define ROOM_BYTES      4096
 
-// Writes the bytes directly before an unmapped page.
+// Copies the bytes to the end of a page, so that an unmapped page follows them.
 static bool read_at_edge(uint8_t *room_end, const uint8_t *bytes, size_t size) {
   uint8_t *start = room_end - size;
   memcpy(start, bytes, size);

@@ -24,7 +24,7 @@
 
 #define PATIENCE_MS "60000"
 
-// An unmapped address that the compiler cannot deduce.
+// An unmapped address that the compiler cannot compute.
 static volatile uint32_t *volatile nowhere = (volatile uint32_t *)8;
 #if defined(__x86_64__)
 static volatile int zero = 0;
@@ -44,7 +44,7 @@ void cs_test_start(const char *directory) {
   snprintf(socket_path, sizeof socket_path, "%s/attach", directory);
   snprintf(spool, sizeof spool, "%s/spool", directory);
   sem_init(&attached, 0, 0);
-  // On a busy machine a handler may be slow although it does not hang. Tests of hanging handlers set their own
+  // On a busy machine, a handler can be slow although it does not hang. Tests of hanging handlers set their own
   // deadline.
   setenv("CRASHSHIELD_DEADLINE_MS", PATIENCE_MS, 0);
   const cs_shim_configuration configuration = {
@@ -129,8 +129,8 @@ static void crash_with_loader_lock_held(void) {
 }
 
 void cs_test_use_up_descriptors(void) {
-  // The limit exceeds the highest descriptor that other tests of this process have open. With a lower limit, closing a
-  // descriptor above the limit would make no number available.
+  // The limit is above the highest descriptor that other tests of this process have open. Under a lower limit, closing
+  // a descriptor above the limit would not free a number below it.
   const struct rlimit limit = {1024, 1024};
   setrlimit(RLIMIT_NOFILE, &limit);
   while (open("/dev/null", O_RDONLY) >= 0) {
@@ -157,7 +157,7 @@ void cs_test_steal_descriptors(void) {
   pthread_barrier_wait(&ready);
 }
 
-// Imitates a daemon that closes all descriptors at its start, and whose next files get the numbers of the shield's
+// Acts like a daemon that closes all descriptors at its start. Its next files then get the numbers of the shield's
 // descriptors.
 static void close_and_reuse_descriptors(const char *directory) {
   char path[256];
@@ -231,14 +231,14 @@ static int vfork_child_crashes(const char *directory) {
 }
 
 static void write_over_counts(void) {
-  // Simulates a wild write of the program, in whose memory the ring is.
+  // Simulates a wild write by the program, which has the ring in its memory.
   cs_ring *ring = (cs_ring *)(uintptr_t)cs_testing_ring();
   ring->header.image_count = UINT32_MAX;
   ring->header.class_count = UINT32_MAX;
   ring->header.thread_count = UINT32_MAX;
   ring->header.breadcrumb_head = UINT64_MAX;
-  // abort() ends the program by SIGABRT. If the shield's handler used the wrong counts and faulted, the program would
-  // end by another signal.
+  // abort() ends the program by SIGABRT. If the shield's handler used the wrong counts, it would fault, and the program
+  // would end by another signal.
   abort();
 }
 
@@ -256,7 +256,7 @@ int cs_test_way_run(cs_test_way way, const char *directory) {
   if (status < 0) status = cs_test_forks_run(way, directory);
   if (status >= 0) return status;
 
-  // On a busy machine the threads may run late.
+  // On a busy machine, the threads can run late.
   if (way == CS_TEST_EIGHT_THREADS || way == CS_TEST_ALL_THREADS) setenv("CRASHSHIELD_SWEEP_MS", "800", 1);
   cs_test_start(directory);
   if (way == CS_TEST_ABRT) abort();

@@ -1,4 +1,4 @@
-// Stacks with frames that a sanitizer considers unreadable, and stacks of functions without a frame.
+// Stacks with frames that a sanitizer poisons, and stacks of functions without a frame.
 #include "cs_callees.h"
 #include "cs_quarantine_test_support.h"
 
@@ -13,17 +13,17 @@ void cs_test_red_frames(cs_quarantine_stack *ret_anew, cs_quarantine_stack *ret_
   cs_quarantine_stack *const stacks[] = {ret_anew, ret_remembered};
   void *const frame = __builtin_frame_address(0);
   ASAN_POISON_MEMORY_REGION(frame, 2 * sizeof(void *));
-  // Uses a single call instruction for all calls. The return addresses are therefore equal.
+  // All calls use the same call instruction. Therefore their return addresses are equal.
   for (int index = 0; index < 2; index++)
     cs_quarantine_here(stacks[index]);
   *ret_caller = cs_quarantine_caller();
   ASAN_UNPOISON_MEMORY_REGION(frame, 2 * sizeof(void *));
 }
 
-// Ends in a tail call. This function therefore has no frame while the called function runs.
+// It ends in a tail call. Therefore it has no frame while the called function runs.
 __attribute__((noinline)) static void inner(cs_quarantine_stack *ret_stack) {
   cs_quarantine_here(ret_stack);
-  // Prevents a tail call. This function therefore has a frame during the call.
+  // Prevents a tail call. Therefore this function has a frame during the call.
   __asm__ volatile("");
 }
 

@@ -1,5 +1,5 @@
-// A seccomp filter that ends the process when it wakes all waiters of a futex. The test uses this filter, because the
-// quarantine wakes all waiters, and locks wake only one waiter.
+// A seccomp filter that ends the process when it wakes all waiters of a futex. The quarantine wakes all waiters; locks
+// wake only one.
 #include <linux/filter.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>

@@ -1,4 +1,4 @@
-// The C part of containment-host: the supervisor, the counters that survive the program, and the faults that Swift
+// The C part of containment-host: the supervisor, the counters that outlive the program, and the faults that Swift
 // cannot express.
 #ifndef CH_HOST_H
 #define CH_HOST_H
@@ -35,10 +35,10 @@ typedef enum ch_counter : uint32_t {
 uint64_t ch_add(ch_counter counter, uint64_t amount);
 uint64_t ch_get(ch_counter counter);
 
-// Starts the program again with `--run` before its arguments, and waits for its end. Prints the counters and the data
-// of the ring as one line of JSON. Returns the exit status of the supervisor.
+// Starts the program again, with `--run` before its arguments, and waits until it ends. Then prints the counters and
+// data of the ring as one line of JSON. Returns the exit status of the supervisor.
 int ch_supervise(int argc, char **argv);
-// Maps the counters. The program calls this function before it uses a counter.
+// Maps the counters. The program must call this function before it uses a counter.
 void ch_open(void);
 // Stores the resident memory and the number of open descriptors of the process.
 void ch_note_resources(bool is_after);
@@ -47,27 +47,29 @@ void ch_await_supervisor(void);
 
 typedef void (*ch_body)(void);
 
-// Executes the trap instruction (`ud2`, on AArch64 `brk #1`) in C code of this program.
+// Executes the trap instruction (x86-64: `ud2`; AArch64: `brk #1`) in C code of this program.
 void ch_trap(void);
-// Executes the trap instruction in libm, which has no Swift code. Returns false if libm does not contain its bytes.
+// Executes the trap instruction in libm, which has no Swift code. Returns false if libm does not contain the bytes of
+// this instruction.
 bool ch_foreign_trap(void);
-// Forks, and runs the body in the child. Waits for the child's end.
+// Forks a child that runs the body. Waits until the child ends.
 void ch_in_forked_child(ch_body body);
 void ch_write_null(void);
-// Sends the signal of a trap to this thread.
+// Sends this thread the signal that a trap raises.
 void ch_send_illegal(void);
 void ch_breakpoint(void);
-// Replaces the handler of the signal of a trap with one that calls the previous handler.
+// Replaces the handler of the signal that a trap raises. The new handler calls the previous one.
 void ch_replace_handler(void);
-// Frees a pointer that malloc did not return, catches the SIGABRT that the C library raises, and continues.
+// Frees a pointer that malloc did not return, handles the SIGABRT of the C library, and continues.
 void ch_corrupt_heap(void);
-// Calls the body from the allocator, with a lock of the allocator held. Returns false if the allocator is not jemalloc.
+// Makes the allocator call the body while a lock of the allocator is held. Returns false if the allocator is not
+// jemalloc.
 bool ch_in_allocator(ch_body body);
-// Calls the body from the Swift runtime, while the runtime initializes the metadata of a type.
+// Makes the Swift runtime call the body while the runtime initializes the metadata of a type.
 void ch_in_metadata(ch_body body);
-// Calls the body on a new thread, and waits for its return.
+// Calls the body on a new thread, and waits until it returns.
 void ch_on_thread(ch_body body);
-// Starts a thread that has the name and the connections of an event loop of NIO. The thread calls the body whenever
+// Starts a thread that has the name and the connections of a NIO event loop. The thread calls the body whenever
 // ch_loop_wake() wakes it.
 void ch_loop_start(ch_body body);
 void ch_loop_wake(void);

@@ -6,24 +6,24 @@
 
 #include "cs_quarantine.h"
 
-// crash_pointers.c: returns the number of objects that the quarantine publishes for a crash with `address` in register
-// 13, and the first of these objects.
+// crash_pointers.c: simulates a crash with `address` in register 13. Returns the number of objects that the quarantine
+// publishes, and stores the first of them.
 uint32_t cs_test_crash_with(uint64_t address, cs_ring_incident *ret_first);
 
-// frames.c: captures the caller's stack twice from the same frames: first by an unwind, then from the remembered
-// unwind. With AddressSanitizer the caller's frame is poisoned between the two captures.
+// frames.c: captures the caller's stack twice from the same frames: first by unwinding, and then from the result that
+// the shield has cached. With AddressSanitizer, the caller's frame is poisoned between these two captures.
 void cs_test_red_frames(cs_quarantine_stack *ret_anew, cs_quarantine_stack *ret_remembered, uint64_t *ret_caller);
 
-// frames.c: captures the stack of a function that was entered by a tail call, once without and once with the frames
-// that the shield adds. Returns the start of the function that made the tail call.
+// frames.c: captures the stack of a function that a tail call entered, first without and then with the frames that the
+// shield adds. Returns the start of the function that made this tail call.
 uint64_t cs_test_tail_call(cs_quarantine_stack *ret_stack, cs_quarantine_stack *ret_whole);
 
-// wakes.c: after this call, the process ends by SIGSYS if the calling thread wakes all waiters of a futex. Returns
-// false if the kernel does not support this filter.
+// wakes.c: installs a seccomp filter: the process then ends by SIGSYS if the calling thread wakes all waiters of a
+// futex. Returns false if the kernel does not support this filter.
 bool cs_test_forbid_wakes(void);
 
-// memory_copies.c: after this call, the kernel refuses process_vm_readv and process_vm_writev to this thread. Returns
-// false if the kernel does not support this filter.
+// memory_copies.c: after this call, the kernel refuses the calling thread process_vm_readv and process_vm_writev.
+// Returns false if the kernel does not support this filter.
 bool cs_test_refuse_memory_copies(void);
 
 #endif

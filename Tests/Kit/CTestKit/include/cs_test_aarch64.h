@@ -1,4 +1,4 @@
-// The parts of the capture for AArch64 that compile on every architecture, with made-up values.
+// Functions of the shield for AArch64 that compile on every architecture, for tests with constructed values.
 #ifndef CS_TEST_AARCH64_H
 #define CS_TEST_AARCH64_H
 
@@ -6,14 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Runs instructions of an FDE up to the code offset `offset`. The code alignment factor is 4. Returns 1 if the return
-// address is signed in this row, 0 if it is not, and -1 if the instructions are not valid.
+// Runs the instructions of an FDE up to the code offset `offset`. The code alignment factor is 4. Returns 1 if the
+// return address is signed at this offset, 0 if it is not, and -1 if the instructions are invalid.
 int cs_test_row_is_signed(const uint8_t *instructions, size_t size, uint64_t offset);
 
-// Returns the number of instructions of an async prologue, or 0.
+// Returns the number of instructions of the prologue of an async function, or 0.
 size_t cs_test_async_prologue(const uint32_t *code, size_t count);
 
-// Returns the address that a call instruction at `address` calls, or 0.
+// Returns the target address of the call instruction at `address`, or 0.
 uint64_t cs_test_call_target(uint32_t code, uint64_t address);
 
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_access : uint32_t {
@@ -23,10 +23,10 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_access : uint32
   CS_TEST_ACCESS_OPAQUE = 3, // may access memory, but the decoder does not support the instruction
 } cs_test_access;
 
-// Decodes an instruction. `ret_base` receives the number of the base register of a load or store.
+// Decodes an instruction. Stores the number of the base register of a load or store instruction in `ret_base`.
 cs_test_access cs_test_access_of(uint32_t code, uint32_t *ret_base);
 
-// Returns the syndrome in the records of a signal frame, or 0.
+// Returns the exception syndrome from the records of a signal frame, or 0.
 uint64_t cs_test_syndrome(const uint8_t *records, size_t size);
 uint64_t cs_test_syndrome_class(uint64_t syndrome);
 

@@ -1,11 +1,11 @@
-// Executor hooks that simulate another library. If the environment contains ISOLATION_HOST_EARLY_HOOKS, these hooks are
-// set before the shield's hooks.
+// Executor hooks that act as those of another library. If the environment contains ISOLATION_HOST_EARLY_HOOKS, the
+// runtime has these hooks before the shield sets its own.
 #ifndef CS_TEST_EARLY_H
 #define CS_TEST_EARLY_H
 
 #include <stdint.h>
 
-// How often each hook was called.
+// The number of calls of each hook.
 uint32_t cs_test_early_asked(void);
 uint32_t cs_test_early_checked(void);
 

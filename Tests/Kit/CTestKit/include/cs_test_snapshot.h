@@ -20,15 +20,16 @@ typedef struct cs_test_snapshot {
   uint64_t stack_start;
   uint8_t stack[CS_TEST_SNAPSHOT_STACK_BYTES];
   size_t stack_bytes;
-  // The frames that the handler's unwinder finds from these registers. The first frame is in the same function.
+  // The frames that the handler's unwinder finds from the registers. The first frame is in the function of these
+  // registers.
   uint64_t frames[CS_TEST_SNAPSHOT_FRAME_LIMIT];
   size_t frame_count;
 } cs_test_snapshot;
 
-// Takes a snapshot in a callback of qsort_r, a function of glibc without a frame pointer.
+// Takes a snapshot in a callback of qsort_r, which is a glibc function without a frame pointer.
 bool cs_test_take_snapshot(cs_test_snapshot *ret_snapshot);
 
-// Returns the stack through a function, because Swift cannot import an array of this length.
+// Returns the stack. Swift cannot import an array of this length as a member.
 static inline const uint8_t *cs_test_snapshot_stack(const cs_test_snapshot *snapshot) {
   return snapshot->stack;
 }

@@ -1,4 +1,5 @@
-// C functions for tests of the shim: processes that fork and crash, a replacement for crashd, and hostile input.
+// C functions for tests of the shield's C code: processes that fork and crash, a replacement for crashd, and hostile
+// input.
 #ifndef CS_TEST_SUPPORT_H
 #define CS_TEST_SUPPORT_H
 
@@ -6,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// What a child process does with the shim. Each value is one test program, and its comment also states the expected
-// exit; a program whose comment states no exit ends by the signal of its crash. Each program starts the shim with the
-// socket DIRECTORY/attach and the spool DIRECTORY/spool. An earlier handler is one that the program installs before the
-// start of the shim, and a later handler is one that it installs after the start.
+// The test programs. Each runs in a child process. Its comment states how the program ends. Without such a comment, it
+// ends by the signal of its crash. Each program starts the shield with the socket DIRECTORY/attach and the spool
+// DIRECTORY/spool. A program installs an earlier handler before it starts the shield, and a later handler after the
+// start.
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t {
   CS_TEST_SEGV,
   CS_TEST_BUS,
@@ -67,8 +68,8 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_CHILD_OF_NOBODY,          // no start before the fork; exits 0 if the child's start returns the error
   CS_TEST_EARLY,                    // SIGSEGV after the first part of a start
   CS_TEST_EARLY_THEN_START, // SIGSEGV after both parts of a start; exits with a distinct number if a part failed
-  // Threads: threads.c. Programs that do not crash exit with 0 on success, else with a number that identifies the
-  // failed check.
+  // Threads: threads.c. A program that does not crash exits with 0 on success, or else with a number that identifies
+  // the failed check.
   CS_TEST_THREAD_OVERFLOW,
   CS_TEST_SMALL_THREAD_OVERFLOW, // a stack overflow on a stack of 32 KiB
   CS_TEST_DESTRUCTOR_OVERFLOW,   // a stack overflow in the destructor of the program's own thread-specific data
@@ -100,15 +101,15 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
                                  // the process ended by SIGSEGV
 } cs_test_way;
 
-// Returns whether children may start threads. The thread sanitizer ends a forked child of a threaded process if the
-// child starts a thread.
+// Returns whether children are allowed to start threads. The thread sanitizer ends a child that a threaded process has
+// forked, if the child starts a thread.
 bool cs_test_can_run(void);
 
-// Returns whether new threads get alternate stacks. New threads get no alternate stacks under sanitizers that intercept
+// Returns whether the shield gives new threads alternate stacks. It cannot do so under a sanitizer that intercepts
 // pthread_create.
 bool cs_test_gives_stacks(void);
 
-// Runs `way` in a child process. Returns the child's wait status, or -1 if the child was killed after 20 s.
+// Runs the program `way` in a child process. Returns the child's wait status, or -1 if the child was killed after 20 s.
 int cs_test_run(cs_test_way way, const char *directory);
 
 // The timeouts of the watchdog. A value of 0 keeps the watchdog's default; see cs_testing_watch().
@@ -119,14 +120,14 @@ typedef struct cs_test_patience {
                       // watchdog hangs too
 } cs_test_patience;
 
-// Runs a child process that faults on `thread_count` threads at once, and injects a fault (cs_testing.h) into the
-// handler on each of them. The watchdog's timeouts start when all threads have reached the fault. Returns the same
-// values as cs_test_run().
+// Runs a child process that faults on `thread_count` threads at once. Injects a fault (cs_testing.h) into the handler
+// on each of them. The watchdog's timeouts start when all threads have reached the fault. Returns the same values as
+// cs_test_run().
 int cs_test_run_injected(uint32_t injection, uint32_t places, uint32_t thread_count, cs_test_patience patience,
                          const char *directory);
 
-// Processes whose handler stalls, and processes that survive a crash. Each exits with 0 on success, unless its comment
-// differs.
+// Processes whose signal handler stalls, and processes that survive a crash. Each exits with 0 on success, unless its
+// comment says otherwise.
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_stuck_way : uint32_t {
   CS_TEST_STUCK_CHAINED,         // an earlier handler receives the fault with the registers of the crash
   CS_TEST_STUCK_CHAINED_ABORT,   // an earlier handler of SIGABRT receives the signal
@@ -143,8 +144,8 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_stuck_way : uin
 
 int cs_test_run_stuck(cs_test_stuck_way way, const char *directory);
 
-// Programs with two threads and a handler of SIGSEGV that was installed before the start. Each exits with 0 on success,
-// unless its comment differs.
+// Programs with two threads, which install a handler of SIGSEGV before they start the shield. Each exits with 0 on
+// success, unless its comment differs.
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_chance_way : uint32_t {
   CS_TEST_CHANCE_REPAIRED,   // the handler repairs 500 faults on each of two threads
   CS_TEST_CHANCE_THEN_CRASH, // as REPAIRED; then a fault at 0x38 ends the process by SIGSEGV
@@ -168,26 +169,26 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_chance_way : ui
 
 int cs_test_run_chance(cs_test_chance_way way, const char *directory);
 
-// Runs a program that repeats a trap whose handler returns, for longer than LOOP_NS. The program exits with 0 if the
-// ring contains no crash at the end.
+// Runs a program that traps again and again for longer than LOOP_NS. The handler of the trap returns. The program exits
+// with 0 if the ring contains no crash in the end.
 int cs_test_run_traps(const char *directory);
 
-// Runs a program without /proc, in which the handler of a SIGSEGV at 0x38 ends the process with status 3. Before that
-// the watchdog has withdrawn the records of two threads that left the handler and ended.
+// Runs a program without /proc. Its handler of a SIGSEGV at 0x38 ends the process with status 3. Before that, the
+// watchdog withdraws the records of two threads that jumped out of the handler and ended.
 int cs_test_run_chance_without_proc(const char *directory);
 
-// A thread stalls between its check of a slot and its claim, while another thread claims, commits and keeps the slot.
-// Exits with 0 if the first thread took another slot.
+// A thread stalls after it has checked a slot, and before it claims the slot. Meanwhile, another thread claims, commits
+// and keeps the slot. Exits with 0 if the first thread takes another slot.
 int cs_test_run_late_claim(const char *directory);
 
-// The call with which a thread waits for a signal that all threads of the program block.
+// The function with which a thread waits for a signal that all threads of the program block.
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_wait_call : uint32_t {
   CS_TEST_SIGWAIT,
   CS_TEST_SIGWAITINFO,
   CS_TEST_SIGNALFD,
 } cs_test_wait_call;
 
-// Runs a child that waits for a signal, and sends it the signal. The child exits with 0 if the wait received the
+// Runs a child that waits for a signal, and sends itself this signal. The child exits with 0 if the wait returned this
 // signal.
 int cs_test_run_wait(int signal, cs_test_wait_call call, const char *directory);
 
@@ -214,21 +215,21 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_own_way : uint3
 
 int cs_test_run_own(cs_test_own_way way, const char *directory);
 
-// Runs a child that crashes while another thread closes all descriptors from `first` on and opens its own data files.
-// Returns false if the child did not end by SIGSEGV. `ret_hurt` is the number of data files that the crash changed.
-// With `handler_crashes`, the signal handler crashes, too.
+// Runs a child that crashes while another thread closes all descriptors from `first` on, and opens its own data files.
+// Returns false if the child did not end by SIGSEGV. `ret_hurt` is the number of data files whose contents the crash
+// changed. With `handler_crashes`, the signal handler also crashes.
 bool cs_test_run_raced(int first, bool handler_crashes, const char *directory, uint32_t *ret_hurt);
 
 // Returns whether this process can create pid namespaces.
 bool cs_test_can_unshare(void);
 
-// Like cs_test_run(), but this process plays crashd: it accepts the connection, receives the ring and replies. Returns
-// 0 if the process followed the protocol of cs_attach.h, and if the ring contained the crash after the wake-up byte.
-// Otherwise returns the line number of the condition that does not hold. `way` must be a program that waits until it is
-// attached.
+// Like cs_test_run(), but this process acts as crashd: it accepts the connection, receives the ring and replies.
+// Returns 0 if the process followed the protocol of cs_attach.h, and the ring contained the crash when the wake-up byte
+// arrived. Otherwise returns the line number of the condition that does not hold. `way` must be a program that waits
+// until it is attached.
 int cs_test_run_attached(cs_test_way way, const char *directory, int *ret_wait_status);
 
-// Like cs_test_run_attached(), but crashd starts only when the process's own thread has given up connecting.
+// Like cs_test_run_attached(), but crashd listens only after the process's own thread has stopped trying to connect.
 int cs_test_run_crash_connects(const char *directory, int *ret_wait_status);
 
 // How a process records incidents.
@@ -241,7 +242,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_incident_way : 
   CS_TEST_INCIDENT_NO_QUEUE, // records one incident while the kernel can queue no signal, and more incidents later
 } cs_test_incident_way;
 
-// Runs a child that records incidents as `way` states. This process plays crashd. Returns 0, or the line number of the
+// Runs a child that records incidents in the given way. This process plays crashd. Returns 0, or the line number of the
 // condition that does not hold.
 int cs_test_run_incidents(cs_test_incident_way way, const char *directory, int *ret_wait_status);
 
@@ -298,24 +299,25 @@ bool cs_test_read_spool(const char *directory, cs_test_spool *ret_spool);
 // Returns whether the spool file contains `text`.
 bool cs_test_spool_contains(const char *directory, const char *text);
 
-// Runs a child that has secret strings on its stack, on its heap (a register points at that string) and in its
-// environment. The child crashes with CRASHSHIELD_MEMORY=`memory`. Returns the same values as cs_test_run().
+// Runs a child that has secret strings on its stack, on its heap (a register has the address of this string) and in its
+// environment. The child starts the shield with CRASHSHIELD_MEMORY=`memory`, and crashes. Returns the same values as
+// cs_test_run().
 #define CS_TEST_STACK_SECRET       "tulip-stack-4711"
 #define CS_TEST_HEAP_SECRET        "orchid-heap-4712"
 #define CS_TEST_ENVIRONMENT_SECRET "violet-environment-4713"
 int cs_test_run_with_secrets(const char *memory, const char *directory);
 
-// When the child becomes non-dumpable, that is, a process whose memory its user must not read.
+// When the child becomes non-dumpable, so that its user is not allowed to read its memory.
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_restriction : uint32_t {
   CS_TEST_RESTRICTED_BEFORE,  // before the start
   CS_TEST_RESTRICTED_AFTER,   // after the start
   CS_TEST_RESTRICTED_DROPPED, // after the start, by setresuid() to uid 65534
 } cs_test_restriction;
 
-// Runs a child that is restricted as `restriction` states, with CRASHSHIELD_MEMORY=full.
+// Runs a child that becomes non-dumpable as `restriction` says, and crashes with CRASHSHIELD_MEMORY=full.
 int cs_test_run_restricted(cs_test_restriction restriction, const char *directory);
 
-// The descriptors that crashd received from a process that it disconnected once.
+// The descriptors that a process sent in its first hello, and after a disconnection in its second hello.
 typedef struct cs_test_gifts {
   bool is_ring_writable;    // writable by mmap(), by pwrite(), or after reopening
   uint32_t first_count;     // descriptors of files with the first hello
@@ -324,46 +326,46 @@ typedef struct cs_test_gifts {
   bool has_replaced_plugin; // the second hello contains a descriptor of the plug-in or of its replacement
 } cs_test_gifts;
 
-// Runs a child with a plug-in and receives its hello. Then writes the path of another file into the image table of the
-// child's ring, lets the child replace the plug-in, hangs up, and receives the next hello. Returns 0, or the line
-// number of the condition that does not hold.
+// Runs a child with a plug-in, and receives its hello. Then writes the path of another file into the image table of the
+// child's ring, makes the child replace the plug-in, closes the connection, and receives the next hello. Returns 0, or
+// the line number of the condition that does not hold.
 int cs_test_take_gifts(bool has_old_kernel, const char *directory, cs_test_gifts *ret_gifts);
 
-// Runs a child that crashes while another user listens at the attach socket. Returns 0 if that user received nothing,
-// else the line number of the condition that does not hold. Needs root.
+// Runs a child that crashes while another user listens at the attach socket. Returns 0 if this user received no hello,
+// or else the line number of the condition that does not hold. Needs root.
 int cs_test_run_beside_stranger(const char *directory, int *ret_wait_status);
 
-// Returns the socket path of a process whose XDG_RUNTIME_DIR is `runtime_directory`, as its status reports it.
+// Returns the socket path that a process with the given XDG_RUNTIME_DIR reports in its status.
 bool cs_test_default_socket(const char *runtime_directory, char ret_text[256]);
 
-// Calls the handler's scrubber for 64 bytes. During the call, the page at `mapped` is readable, and the first register
-// contains `held`.
+// Calls the handler's scrubber for 64 bytes of memory. During this call, the page at `mapped` is readable, and the
+// first register has the value `held`.
 void cs_test_scrub(uint8_t bytes[64], uint64_t mapped, uint64_t held);
 
-// Whether the shim has detected the runtime layout of tasks in this process.
+// Returns whether the shield has detected the runtime layout of tasks in this process.
 bool cs_test_task_layout_is_known(void);
 bool cs_test_task_has_names(void);
 
-// Returns the program counters above the caller in a callback of qsort, by the shim's unwinder and by glibc's
-// backtrace().
+// In a callback of qsort, returns the program counters of its callers: those of the shield's unwinder, and those of
+// glibc's backtrace().
 void cs_test_unwind_both(uint64_t *ret_shim, size_t *ret_shim_count, uint64_t *ret_glibc, size_t *ret_glibc_count,
                          size_t limit);
 
-// Calls the reader of call frame information with a small valid image, with each prefix of that image, and with each
-// byte changed to each value. The page after the image's bytes is unmapped. Returns how many of the `ret_tried` images
-// were accepted.
+// Calls the reader of call frame information with a small valid table, with each prefix of it, and with each of its
+// bytes changed to each value. The page after the table is unmapped. Returns how many of the `ret_tried` tables the
+// reader accepted.
 uint32_t cs_test_hostile_frame_information(uint32_t *ret_tried);
-// Calls the reader of call frame information with the same valid image, unchanged. Returns whether the reader accepts
+// Calls the reader of call frame information with the same valid table, unchanged. Returns whether the reader accepts
 // it.
 bool cs_test_good_frame_information(void);
 
-// Returns the size of the thread-local storage that this program, including the shim, needs in each thread.
+// Returns the size of the thread-local storage that this program, including the shield, needs in each thread.
 size_t cs_test_thread_local_bytes(void);
 
-// Computes a CRC-32C without the processor's CRC instruction.
+// Computes a CRC-32C without the CRC instruction of the processor.
 uint32_t cs_test_crc32c_software(uint32_t crc, const void *bytes, size_t size);
 
-// heap.c: returns how many bytes of the heap are in use, in all arenas.
+// heap.c: returns how many bytes of the heap are allocated, in all arenas.
 size_t cs_test_heap_bytes(void);
 
 #endif

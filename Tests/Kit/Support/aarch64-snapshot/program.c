@@ -1,7 +1,8 @@
 // A program for AArch64 that traps in a known chain of calls, and prints its registers and its stack: the snapshot that
 // a record of the ring would contain. `make` in this folder runs it.
 //
-// `inner` has no frame, so its return address is only in x30. `middle` and `outer` sign their return addresses.
+// `inner` has no frame, so its return address is only in x30. `middle` and `outer` sign their return addresses (pointer
+// authentication).
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <signal.h>
@@ -44,7 +45,7 @@ __attribute__((noinline)) int outer(int number) {
 }
 
 int main(void) {
-  // Words above the frame of main, so that the handler can print STACK_WORDS of them.
+  // Words above the frame of main. The handler prints STACK_WORDS words, so it needs them.
   volatile uint64_t room[STACK_WORDS] = {0};
   const struct sigaction action = {.sa_sigaction = print, .sa_flags = SA_SIGINFO};
   sigaction(SIGTRAP, &action, NULL);

@@ -1,5 +1,5 @@
-// Crashes for which a crash reporter easily names a wrong source location. The line that each report must name ends in
-// `// place: NAME`.
+// Crashes for which a crash reporter can easily report a wrong source location. The line that each report must name
+// ends in `// place: NAME`.
 import Glibc
 
 enum Color: Int {
@@ -192,7 +192,9 @@ struct Tracing: Sendable {
   return request[beyond(request)]  // place: respond
 }
 
-/// This call makes the compiler create a stack frame for its caller, because async callers need a frame.
+/// This call makes the compiler create a stack frame for its caller.
+///
+/// An async function needs a frame here.
 @inline(never) func beyond(_ request: [Int]) -> Int { request.count + 3 }
 
 @inline(never) func serve(_ request: [Int]) async throws -> Int {

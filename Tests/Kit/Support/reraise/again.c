@@ -1,8 +1,8 @@
-// `again KIND HANDLER` crashes. The program's signal handler restores the previous handler and raises the signal again.
+// `again KIND HANDLER` crashes. The program's signal handler restores the previous handler and re-raises the signal.
 //
-// HANDLER selects how the signal is raised. "return" raises it while it is blocked, and the signal arrives after the
+// HANDLER selects how the handler re-raises the signal. "return" raises it while it is blocked, so it arrives after the
 // handler has returned. "siginfo" does the same in a handler with SA_SIGINFO. "kill" uses kill(), and "abort" uses
-// abort() while the handler blocks SIGABRT. "unmasked" does not block the signal. "stack" does the same as "return" on
+// abort() while the handler blocks SIGABRT. "unmasked" does not block the signal. "stack" does the same as "return", on
 // an alternate stack of the program.
 #include <pthread.h>
 #include <signal.h>
@@ -120,8 +120,9 @@ static void *abort_other(void *thread) {
   return NULL;
 }
 
-// Like survived(), but the signal arrives while the thread accesses pages for the first time. After the page fault of
-// such an access, the saved context has the flag RF, and still has the exception number of the earlier fault.
+// Like survived(), but the signal arrives while the thread accesses pages for the first time. When the signal
+// interrupts such an access after its page fault, the saved context has the flag RF, and still has the exception number
+// of the earlier fault.
 NOINLINE static void touched(void) {
   const struct sigaction action = {.sa_sigaction = skip, .sa_flags = SA_SIGINFO | SA_ONSTACK};
   sigaction(SIGILL, &action, NULL);

@@ -11,7 +11,7 @@ public struct CastsFault: Sendable {
   public var kind: ShieldKind
   /// The line of the cast.
   public var line: Int
-  /// Performs the cast and returns its result as a string.
+  /// Performs the cast, and returns its result as a string.
   public var body: @Sendable () -> String
 
   init(_ name: String, _ kind: ShieldKind = .cast, line: Int = #line, _ body: @escaping @Sendable () -> String) {

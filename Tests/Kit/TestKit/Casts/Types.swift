@@ -2,7 +2,7 @@ import Synchronization
 
 /// A class that counts its live instances.
 ///
-/// `@unchecked` is needed, because a class that is not final cannot be Sendable otherwise. The conformance is safe, because the
+/// `@unchecked` is needed, because only a final class can be Sendable otherwise. The conformance is safe, because the
 /// class has no state.
 public class Counted: @unchecked Sendable {
   static let alive = Atomic(0)

@@ -6,7 +6,7 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Tests what a contained request returns, throws and inherits.
+/// Tests what a contained request returns and throws, and what it inherits from its caller.
 ///
 /// Each test runs in its own process.
 @Suite("Contained requests", .unlessSanitized)
@@ -54,7 +54,7 @@ struct ContainedRequestTests {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startContained()
       let before = Task {
-        // The task is valid in this closure.
+        // Invariant: the task is valid in this closure.
         unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
         return try? await contained { Task.isCancelled }
       }
@@ -130,7 +130,7 @@ struct ContainedRequestTests {
       for _ in 0..<1000 { _ = try await contained { 1 } }
       let before = cs_test_heap_bytes()
       for _ in 0..<300_000 { _ = try await contained { 1 } }
-      // A leak of one byte for each call would be 300,000 bytes.
+      // A leak of one byte per call would be 300,000 bytes.
       #expect(cs_test_heap_bytes() < before + 100_000)
       exit(rightStatus)
     }
@@ -139,7 +139,7 @@ struct ContainedRequestTests {
   @Test("without containment and without the shield, the work runs in the caller's task")
   func withoutContainment() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
-      // The task is valid in the inner closure.
+      // Invariant: the task is valid in the inner closure.
       let number = { @Sendable () async throws -> Int? in unsafe withUnsafeCurrentTask { unsafe $0?.hashValue } }
       let outer = try await number()
       var inner = try await contained(number)
@@ -181,7 +181,7 @@ func contained<Value: Sendable>(_ work: @escaping @Sendable () async throws -> V
   try await Shield.withContainedRequest("GET /", work)
 }
 
-/// Starts the shield so that traps of contained requests end only the request.
+/// Starts the shield in a mode in which a trap of a contained request ends only the request.
 func startContained(budget: Int = 16) {
   var configuration = Shield.Configuration(socket: "/dev/null/attach", spool: "/dev/null/spool")
   configuration.containment = .contain(budget: budget)

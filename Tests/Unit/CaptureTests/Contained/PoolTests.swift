@@ -6,7 +6,7 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Tests the pool of containment: the threads of the shield that run the program's Swift tasks.
+/// Tests the thread pool of containment, whose threads run the program's Swift tasks.
 ///
 /// Each test runs in its own process.
 @Suite("The pool of containment", .unlessSanitized)
@@ -52,8 +52,8 @@ struct PoolTests {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startContained()
       let shared = Shared()
-      // Each of these tasks enqueues itself again until the background task has run. A pool that always prefers the
-      // high priority would never end.
+      // Each of these tasks enqueues itself again until the background task has run. If a pool always preferred the
+      // high priority, the test would never end.
       await withTaskGroup(of: Void.self) { group in
         for _ in 0..<64 {
           group.addTask(priority: .high) {
@@ -112,7 +112,7 @@ struct PoolTests {
     await #expect(processExitsWith: .exitCode(rightStatus)) { [value = value as String] in
       var configuration = Shield.Configuration(socket: "/dev/null/attach", spool: "/dev/null/spool")
       configuration.containment = .contain(budget: 3)
-      // No other thread reads the environment here.
+      // Invariant: no other thread reads the environment here.
       unsafe setenv("CRASHSHIELD_CONTAINMENT", value, 1)
       try Shield.startOrThrow(configuration)
       #expect(Shield.isStarted && Shield.status.startError == nil)

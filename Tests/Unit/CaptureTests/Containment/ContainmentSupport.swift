@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Starts the requests of a test and counts their results.
+/// Starts the requests of a test, and counts their results.
 final class Requests: Sendable {
   private let gate = Gate()
   private let counts = Mutex<(waiting: Int, finished: Int, trapped: Int, ended: Int)>((0, 0, 0, 0))
@@ -14,7 +14,7 @@ final class Requests: Sendable {
   var trapped: Int { counts.withLock { $0.trapped } }
   var ended: Int { counts.withLock { $0.ended } }
 
-  /// Starts requests that wait at the gate, and returns when all of them wait.
+  /// Starts requests that wait at a gate, and returns when all of them wait.
   func begin(_ count: Int) async {
     for index in 0..<count { start("waiting \(index)") { await self.gate.wait() } }
     await gate.isFull(count)
@@ -23,7 +23,9 @@ final class Requests: Sendable {
   /// Lets the waiting requests finish.
   func letGo() async { await gate.open() }
 
-  /// Starts a request, without waiting for its end.
+  /// Starts a request.
+  ///
+  /// Does not wait until it ends.
   func start(_ operation: String, _ work: @escaping @Sendable () async throws -> Void) {
     Task.detached { await self.run(operation, work) }
   }
@@ -43,7 +45,7 @@ final class Requests: Sendable {
 
 /// Starts the shield with containment.
 ///
-/// `onDrain` is called at the begin of a drain.
+/// Calls `onDrain` when a drain begins.
 func startShield(spool: String, _ containment: Shield.Containment, onDrain: (@Sendable () -> Void)? = nil) {
   var configuration = Shield.Configuration(socket: "/dev/null/attach", spool: spool)
   configuration.containment = containment
@@ -65,7 +67,7 @@ final class Event: Sendable {
 
 /// Waits until the process ends.
 func stayForever() async {
-  // Invariant: the continuation may be dropped, because the process ends before the task.
+  // Invariant: the continuation is never resumed, because the process ends first.
   await unsafe withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
 }
 

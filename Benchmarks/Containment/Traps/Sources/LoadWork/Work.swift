@@ -1,7 +1,7 @@
 import CrashShield
 import Glibc
 
-/// The work of the servers' requests, by the path of the request.
+/// The work that a server performs for a request, by the path of the request.
 public enum Work {
   /// The mode of containment that an argument names: `off`, `drain`, `drain-pool` or `contain:N`.
   public static func containment(_ word: String) -> Shield.Containment? {
@@ -57,8 +57,8 @@ public enum Work {
 
   /// Traps, because an index is out of range.
   ///
-  /// The compiler inlines this function, so that each caller traps in its own code, as different faults of a program
-  /// do.
+  /// The compiler inlines this function, so that each caller has its own trap instruction, as separate defects of a
+  /// program have.
   @discardableResult
   @inline(__always)
   private static func index() -> Int {

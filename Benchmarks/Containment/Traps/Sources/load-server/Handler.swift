@@ -34,7 +34,7 @@ final class Handler: ChannelInboundHandler {
 
   /// Writes a response.
   ///
-  /// A process that drains closes the connection after the response.
+  /// A process that drains closes the connection after this response.
   private static func respond(_ channel: any Channel, _ status: HTTPResponseStatus, _ text: String, closes: Bool) {
     let closes = closes || Shield.isDraining
     let body = channel.allocator.buffer(string: text)

@@ -10,11 +10,11 @@ import Synchronization
 
 /// Prints its port, and serves requests until a signal ends it.
 ///
-/// Usage: `load-server off|drain|drain-pool|contain:N`. The server uses the listening socket of a supervisor if there
-/// is one, or binds a free port.
+/// Usage: `load-server off|drain|drain-pool|contain:N`. The server uses the listening socket that its supervisor
+/// passed, or else binds a free port.
 @main
 enum Main {
-  /// The listening socket, and whether it belongs to a supervisor.
+  /// The listening socket, and whether the supervisor passed it.
   private static let listener = Mutex<(channel: any Channel, isHeld: Bool)?>(nil)
 
   static func main() async throws {
@@ -41,17 +41,18 @@ enum Main {
         try await bootstrap.bind(host: "127.0.0.1", port: 0).get()
       }
     listener.withLock { $0 = (channel, inherited != nil) }
-    // Checks for a drain again: if it began before `listener` was set, the callback of the drain did nothing.
+    // If the drain began before `listener` was set, the drain's callback found no listener. Therefore check for a drain
+    // again.
     if Shield.isDraining { stopAccepting() }
     print(channel.localAddress?.port ?? 0)
     fflush(nil)
-    // Waits forever, because the end of the drain, or a signal, ends the process.
+    // Waits forever: the end of the drain, or a signal, ends the process.
     while true { try await Task.sleep(for: .seconds(3_600)) }
   }
 
   /// Stops accepting connections.
   ///
-  /// The socket of a supervisor stays open, and keeps the new connections for the next process.
+  /// A socket that the supervisor passed stays open, and new connections wait in its queue for the next process.
   private static func stopAccepting() {
     guard let (channel, isHeld) = listener.withLock({ $0 }) else { return }
     if isHeld { channel.setOption(.autoRead, value: false).whenComplete { _ in } } else { channel.close(promise: nil) }

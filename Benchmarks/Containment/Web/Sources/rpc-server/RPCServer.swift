@@ -10,8 +10,9 @@ import NIOCore
 
 /// Prints its port, and serves RPCs until a signal ends it.
 ///
-/// Usage: `rpc-server off|drain|drain-pool|contain:N`. The server takes over the listening socket of a supervisor, or
-/// binds a free port. The message of the method `load.Load/Answer` is the path of a request of `Work`.
+/// Usage: `rpc-server off|drain|drain-pool|contain:N`. The server takes over the listening socket that its supervisor
+/// passed, or else binds a free port. The request message of the method `load.Load/Answer` is one of the paths that
+/// `Work` answers.
 @main
 enum RPCServer {
   static func main() async throws {
@@ -29,7 +30,7 @@ enum RPCServer {
     let server = GRPCServer(transport: transport, services: [Answers()])
     drain.onBegin {
       Task {
-        // A graceful shutdown closes connections that are not set up yet. During this delay, connections that the
+        // A graceful shutdown closes a connection that is not set up yet. During the delay below, connections that the
         // server has already accepted can begin their requests.
         if socket != nil { try? await Task.sleep(for: .milliseconds(200)) }
         server.beginGracefulShutdown()
@@ -42,9 +43,9 @@ enum RPCServer {
     }
   }
 
-  /// Creates a transport that listens on the socket of a supervisor.
+  /// Creates a transport that listens on the socket that the supervisor passed.
   ///
-  /// When the drain begins, new connections wait in the queue of the socket for the next process.
+  /// When the drain begins, new connections wait in the queue of this socket for the next process.
   private static func listening(on socket: InheritedSocket, _ drain: Drain) -> HTTP2ServerTransport.Posix {
     var config = HTTP2ServerTransport.Posix.Config.defaults
     config.channelDebuggingCallbacks.onBindTCPListener = { channel in

@@ -15,8 +15,9 @@ import ServiceLifecycle
 
 /// Prints its port, and serves requests until a signal ends it.
 ///
-/// Usage: `web-server off|drain|drain-pool|contain:N [CERTIFICATE KEY]`. The server takes over the listening socket of a
-/// supervisor, or binds a free port. With a certificate, the server binds a port, and speaks HTTP/2 over TLS.
+/// Usage: `web-server off|drain|drain-pool|contain:N [CERTIFICATE KEY]`. The server takes over the listening socket of
+/// a supervisor, or binds a free port. If the command line names a certificate, the server binds a port, and speaks
+/// HTTP/2 over TLS.
 @main
 enum WebServer {
   static func main() async throws {
@@ -45,12 +46,12 @@ enum WebServer {
         logger: logger)
       : InheritedServer(
         sockets, responder: responder, drain: drain, onServerRunning: { $0.forEach(printPort(of:)) }, logger: logger)
-    // A server on an inherited socket stops accepting by itself.
+    // `InheritedServer` needs no `DrainService`: it stops accepting connections when the drain begins.
     let services = [.init(service: server)] + (sockets.isEmpty ? [DrainService(drain).configuration] : [])
     try await ServiceGroup(configuration: .init(services: services, logger: logger)).run()
   }
 
-  /// HTTP/1 without files; HTTP/2 over TLS with the files of a certificate and its key.
+  /// Returns HTTP/2 over TLS if `files` names a certificate and its key, or else HTTP/1.
   private static func protocols(_ files: [String]) throws -> HTTPServerBuilder {
     guard files.count == 2 else { return .http1() }
     let tls = TLSConfiguration.makeServerConfiguration(

@@ -3,7 +3,7 @@
 #ifndef MARKS_H
 #define MARKS_H
 
-// Begins to count instructions, for the operation that the next call of mark_end() names.
+// Begins to count instructions for the operation that the next call of mark_end() names.
 void mark_begin(void);
 void mark_end(const char *name);
 

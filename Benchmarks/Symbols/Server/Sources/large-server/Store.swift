@@ -1,6 +1,6 @@
 /// The articles of the server.
 ///
-/// `price` contains the fault with which the benchmarks crash the server.
+/// `price` has the defect that crashes the server.
 struct Store {
   var prices = [120, 80, 40]
 
