@@ -42,7 +42,7 @@ struct MetricsTests {
     var metrics = OpenMetrics()
     metrics.add("m", .gauge, "h", by: "l", [value: 1])
     let sample = metrics.text.unicodeScalars.drop { $0 != "{" }
-    // The strings are compared by their scalars, because Swift treats some strings with different scalars as equal.
+    // Compare the strings by their scalars, because Swift treats some strings with different scalars as equal.
     #expect(sample.elementsEqual("{l=\"\(escaped)\"} 1\n".unicodeScalars))
   }
 
@@ -63,18 +63,17 @@ struct MetricsTests {
         lines.contains("crashd_reports 1")
           && lines.contains("crashd_reports_removed_total{reason=\"asked\"} 1"))
       #expect(lines.last == "# EOF")
-      // crashd writes a new file each second and renames it. Each rename is an event for the watch, which misses no
-      // event after this line.
+      // Each second, crashd writes a new file and renames it. After this line, the watch reports each rename.
       let renames = try SpoolWatch(directory: directory.path)
       while !Self.read(path).contains("crashd_reports 1\n") {
         try await onThread {
           var wanted = pollfd(fd: renames.descriptor.number, events: Int16(POLLIN), revents: 0)
-          // poll() reads and writes one pollfd. The timeout ends the test if the file is never written.
+          // Invariant: poll() reads and writes one pollfd. The timeout ends the test if crashd never writes the file.
           guard unsafe poll(&wanted, 1, 300_000) == 1 else { throw SystemError("await the file", code: ETIMEDOUT) }
         }
         _ = renames.read()
       }
-      // A rename replaces the whole file, and a reader therefore never sees an incomplete file.
+      // A rename replaces the whole file, so a reader never sees an incomplete file.
       #expect(Self.read(path).hasSuffix("# EOF\n"))
     }
   }
@@ -164,7 +163,7 @@ struct MetricsTests {
       let client = try await daemon.client()
       _ = try daemon.store.enter(subscriber: "pager", uid: 0, at: Moment.now().description)
       var printed: Set<String> = []
-      // The metrics contain a sample for a collector only after its forwarder has tried to connect.
+      // The metrics have a sample for a collector only after crashd has tried to connect to it.
       while !printed.contains("crashd_forward_behind") {
         let text = try #require(try await client.call("io.crashshield.Crashd.Metrics").string("text"))
         printed = Set(
@@ -206,7 +205,7 @@ struct MetricsTests {
     #expect(admitted == 60)
     let (root, other) = (rate.admit(0, as: 0, at: 5 * second), rate.admit(1_001, as: 1_001, at: 5 * second))
     #expect(root && other)
-    // After the limit is reached, one more attach is allowed each second.
+    // When the limit is reached, crashd allows one more attach each second.
     let later = [6, 6, 7].map { rate.admit(1_000, as: 1_000, at: UInt64($0) * second + 1_000) }
     #expect(later == [true, false, true])
   }

@@ -23,7 +23,7 @@ struct RequestTotalsTests {
 
   private let none = RingContents.RequestCounts()
 
-  /// Attaches and ends a process of a user that has its own account.
+  /// Attaches and ends a process of a user with a separate account.
   private func run(_ totals: inout RequestTotals, _ counts: RequestTotals.Counts, _ key: RequestTotals.Key) throws {
     let attached = totals.attach(key, of: key.uid, before: none)
     let member = try #require(attached)
@@ -73,7 +73,7 @@ struct RequestTotalsTests {
     var expected = self.counts(3, finished: 11, lost: 2)
     expected.contained = 2
     #expect(counts == expected)
-    // A process can decrease the numbers in its ring.
+    // A process is able to decrease the numbers in its ring.
     let second = totals.attach(try key("a"), of: 1_000, before: now, containedBefore: 6)
     let later = try #require(second)
     containment.contained = 5
@@ -123,11 +123,11 @@ struct RequestTotalsTests {
       sums.first { $0.key.build == "other" }?.counts
     }
     #expect(before.count == RequestTotals.buildsPerUser + 1 && other(before) == counts(3))
-    // When the process ends, its counts stay under the same label.
+    // When the process ends, its counts remain under the same label.
     for member in members { totals.end(member, counts(1)) }
     let after = totals.sums(with: [])
     #expect(after.map(\.key) == before.map(\.key) && after.map(\.counts) == before.map(\.counts))
-    // The entry of a build without attached processes is reused for a new build.
+    // A new build reuses the entry of a build without attached processes.
     let new = totals.attach(try key("new"), of: 1_000, before: none)
     #expect(new?.key.build == "new")
     #expect(other(totals.sums(with: [])) == counts(4))

@@ -195,7 +195,7 @@ struct SettingsTests {
       try read((["a0: &a0 x"] + bomb + ["? *a99", ": x"]).joined(separator: "\n"))
     }
     #expect(error?.description == "crashd.yaml:2: anchors and aliases such as '*a0' are not supported")
-    // In a comment and in a quoted string, the characters `*` and `&` do not mark an alias or an anchor.
+    // In a comment or a quoted string, the characters `*` and `&` do not start an alias or an anchor.
     #expect(throws: Never.self) { try read("# a & b\nstate-directory: '/x&y*z/&*'") }
   }
 
@@ -282,7 +282,7 @@ struct SettingsTests {
     #expect(!reader.settings.protectsAutomatically && reader.settings.fetchPath == "/usr/bin/crash-fetch")
     try reader.read(option: "debuginfod-urls", "https://option.example.org")
     #expect(reader.settings.debuginfodURLs == ["https://option.example.org"])
-    // An empty variable sets an empty list of servers, even if the file names servers.
+    // An empty variable sets an empty list of servers, even if the file lists servers.
     try reader.read(environment: ["CRASHD_DEBUGINFOD_URLS": ""])
     #expect(reader.settings.debuginfodURLs.isEmpty)
     let takes = "debuginfod-urls takes at most 8 URLs that begin with http:// or https://, not "
@@ -311,7 +311,7 @@ struct SettingsTests {
     var reader = SettingsReader()
     try reader.read(yaml: text, at: path)
     #expect(reader.settings == Settings())
-    // The test also reads the file with its examples enabled. An example is a line that starts with `#` and has no
+    // The test also reads the file after enabling its examples. An example is a line that starts with `#` and has no
     // space after the `#`.
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line -> String in
       let indent = line.prefix { $0 == " " }

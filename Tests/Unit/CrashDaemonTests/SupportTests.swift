@@ -205,7 +205,7 @@ struct StartTests {
     defer { unsafe unlink(path) }
     var left: DirectoryLock? = try DirectoryLock(path: path)
     #expect(throws: DaemonError.locked(path: path)) { try DirectoryLock(path: path, patience_ms: 30) }
-    // A thread holds a second reference to the lock, as a child process with a copy of the descriptor does. The lock is
+    // A thread holds a second reference to the lock, like a child process with a copy of the descriptor. The lock is
     // released only when both references are released.
     try Thread.start(named: "child") { [left] in withExtendedLifetime(left) { _ = usleep(50_000) } }
     left = nil

@@ -40,7 +40,7 @@ struct WatchdogTests {
     #expect(!look())
     heartbeat.rest()
     #expect(look())
-    // A loop that has rested since the last call of look() is treated as if it had made progress.
+    // A loop that has rested since the last call of look() counts as a loop with progress.
     heartbeat.beat()
     #expect(look())
   }
@@ -61,7 +61,7 @@ struct WatchdogTests {
     let pid: Int32 = 4711
     let read = { (environment: [String: String]) in Watchdog.Request(environment: environment, pid: pid) }
     #expect(read(["WATCHDOG_USEC": "120000000"])?.period_ms == 30_000)
-    // If a loop is late, the watchdog checks it in these shorter steps, so that a heartbeat shortly before the deadline
+    // If a loop is late, the watchdog checks it in these shorter steps. A heartbeat shortly before the deadline then
     // still reaches systemd in time.
     #expect(read(["WATCHDOG_USEC": "120000000"])?.lateStep_ms == 3_750)
     #expect(read(["WATCHDOG_USEC": "120000000", "WATCHDOG_PID": "4711"])?.limit_us == 120_000_000)
@@ -97,7 +97,7 @@ struct WatchdogTests {
       ], logger: log.logger)
     defer { watchdog.end() }
     let running = Task { try await watchdog.run() }
-    // The watchdog has checked the loops in each of its fifteen turns before the sixteenth.
+    // The watchdog has checked the loops in each of its first fifteen turns.
     for await number in turns where number == 16 { break }
     #expect(try systemd.receive() == nil)
     #expect(log.lines.count { $0.contains("loops without progress: standing;") } == 1)
@@ -166,7 +166,8 @@ struct WatchdogTests {
   func rescue() async throws {
     let daemon = try TestDaemon(TestDirectory())
     let path = "\(daemon.directories.state)/aside"
-    // The file to rescue is a pipe. Opening the pipe blocks crashd's reading until the test opens it for writing.
+    // The file to rescue is a pipe. When crashd opens the pipe to read it, it blocks until the test opens the pipe for
+    // writing.
     try #require(unsafe mkfifo(path, 0o600) == 0)
     let heartbeat = Heartbeat("store")
     let keeper = StoreKeeper(
@@ -218,7 +219,7 @@ struct WatchdogTests {
     try loop.run { [.stop] }
     events.finish()
     #expect(loop.connectionCount == 7)
-    // The loop beats once for each of the seven connections, and once for its only turn.
+    // The loop sends one heartbeat for each of the seven connections, and one for its only turn.
     #expect(heartbeat.beats == 8)
     withExtendedLifetime((directory, clients, stream)) {}
   }
@@ -234,7 +235,7 @@ struct WatchdogTests {
       while messages < 3 {
         if try await systemd.next() == "WATCHDOG=1" { messages += 1 }
       }
-      // The test must read the messages. Otherwise, the queue of the socket would be full when crashd sends its stop
+      // The test must read the messages. Otherwise the queue of the socket would be full when crashd sends its stop
       // message.
       try systemd.readOn()
     }
@@ -243,6 +244,6 @@ struct WatchdogTests {
 }
 
 extension StoreKeeper {
-  /// The actor answers in a separate turn, and therefore only while its loop does not block.
+  /// The actor answers in a separate turn, so it answers only while its loop does not block.
   fileprivate var isFree: Bool { true }
 }

@@ -2,7 +2,7 @@ import CrashShield
 import Dispatch
 import Synchronization
 
-/// The connection changes that a shield reported, in order.
+/// The changes of the connection that a shield has reported, in order.
 final class ConnectionLog: Sendable {
   private let changes = Mutex<[Shield.Connection]>([])
   private let arrival = DispatchSemaphore(value: 0)
@@ -15,7 +15,7 @@ final class ConnectionLog: Sendable {
 
   /// Waits for the first change.
   ///
-  /// Returns nil after five minutes without a change. Only a failing test reaches this limit.
+  /// Returns nil after five minutes without a change. Only a failing test waits so long.
   func first() -> Shield.Connection? {
     guard arrival.wait(timeout: .now() + .seconds(300)) == .success else { return nil }
     return changes.withLock { $0.first }

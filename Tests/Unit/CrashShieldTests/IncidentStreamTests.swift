@@ -21,11 +21,11 @@ private func meetFaults(_ sites: Range<UInt>, times: Int = 1) {
   }
 }
 
-/// An executor that runs each job immediately, on the thread that enqueues it.
+/// An executor that runs each job at once, on the thread that enqueues the job.
 private final class InlineExecutor: TaskExecutor {
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    // Invariant: the executor receives each job once and runs it once.
+    // Invariant: the executor receives each job once, and runs it once.
     unsafe job.runSynchronously(on: asUnownedTaskExecutor())
   }
 }
@@ -67,7 +67,8 @@ struct IncidentStreamTests {
       meetFaults(1..<2)
       #expect(await iterator.next()?.count == 1)
       meetFaults(1..<2, times: 8)
-      // When this incident arrives, the batch with the nine occurrences of the first incident has been delivered.
+      // When this incident arrives, the shield has already delivered the batch with the nine occurrences of the first
+      // incident.
       meetFaults(2..<3)
       #expect(await iterator.next()?.line == 2)
       meetFaults(1..<2)
@@ -85,13 +86,13 @@ struct IncidentStreamTests {
       let sites: Range<UInt> = 1..<101
       let slow = Shield.incidents.makeAsyncIterator()
       var fast = Shield.incidents.makeAsyncIterator()
-      // The counts of the 100 incidents reach 1, 10, 100 and 1,000. At each of these counts, all 100 incidents are
-      // sent.
+      // The counts of the 100 incidents reach 1, 10, 100 and 1,000. At each of these counts, the shield sends all 100
+      // incidents.
       for times in [1, 9, 90, 900] {
         meetFaults(sites, times: times)
         for _ in sites { _ = await fast.next() }
       }
-      // Waits, because the last batch may reach the slow reader after the fast reader.
+      // Waits, because the last batch can reach the slow reader later than the fast reader.
       let dropped = 4 * sites.count - IncidentReader.bufferLimit
       while Shield.incidents.droppedCount < dropped { await Task.yield() }
       #expect(Shield.incidents.droppedCount == dropped)
@@ -169,7 +170,7 @@ struct IncidentStreamTests {
     entry.flags = CS_RING_INCIDENT_RECORD
     (entry.address, entry.age_ns, entry.free_tid, entry.free_count) = (0x7000, 5, 9, 1)
     (entry.use_tid, entry.use_count, entry.use.0) = (8, 1, 0x10)
-    // The flags select this member of the C union.
+    // Invariant: the flags select this member of the C union.
     unsafe entry.detail.object.free.0 = 0x20
     let use = Shield.Incident(entry)
     #expect(use.object == 0x7000 && use.age == .nanoseconds(5))
@@ -190,7 +191,7 @@ struct IncidentStreamTests {
       try Shield.protect(Session.self, policy: .absorb)
       let reference = unsafe dangling { Session() }
       drop()
-      // The quarantine keeps the object's memory.
+      // Invariant: the quarantine keeps the object's memory.
       #expect(unsafe reference._withUnsafeGuaranteedRef { $0.greet() } == 7)
       var iterator = Shield.incidents.makeAsyncIterator()
       guard let incident = await iterator.next() else { Glibc.exit(1) }

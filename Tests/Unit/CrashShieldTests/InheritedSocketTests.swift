@@ -31,7 +31,7 @@ struct InheritedSocketTests {
     #expect(InheritedSocket.parse(pid: "42", count: count, names: nil, own: 42).isEmpty)
   }
 
-  /// Sets the environment variables as a supervisor does that passed the descriptors from 3 to `descriptor`.
+  /// Sets the environment variables as a supervisor does that has passed the descriptors from 3 to `descriptor`.
   private static func pass(upTo descriptor: Int32) {
     // Invariant: setenv copies the strings. No other thread of an exit test changes the environment.
     unsafe setenv("LISTEN_PID", "\(getpid())", 1)

@@ -3,9 +3,9 @@ import CrashShield
 import Glibc
 import Testing
 
-/// Tests crashd's messages about the last crash over a real socket.
+/// Tests crashd's messages about the last crash, over a real socket.
 ///
-/// The test process plays crashd at the other end of the socket.
+/// The test process acts as crashd at the other end of the socket.
 @Suite("Shield.lastCrash")
 struct LastCrashTests {
   private static let crash = ControlMessage.lastCrash(
@@ -108,7 +108,7 @@ struct LastCrashTests {
       }
       async let seconds = Shield.lastCrash(within: .seconds(Int64.max))
       async let attoseconds = Shield.lastCrash(within: Duration(_high: .max, low: .max))
-      // After this call returns, both tasks are waiting.
+      // When this call has returned, both tasks are waiting.
       check(await Shield.lastCrash(within: .milliseconds(100)) == nil)
       daemon.send(LastCrashTests.crash)
       let crashes = await [seconds, attoseconds]

@@ -8,7 +8,7 @@ private let isUnderThreadSanitizer = unsafe dlsym(nil, "__tsan_init") != nil
 
 /// Tests the start of the shield, its tags and its breadcrumbs.
 ///
-/// Each test that starts the shield runs in its own process, because a process starts the shield only once.
+/// Each test that starts the shield runs in its own process, because a process can start the shield only once.
 @Suite
 struct ShieldTests {
   /// An exit status that means "the child reached its end and all checks passed".
@@ -36,7 +36,7 @@ struct ShieldTests {
     }
   }
 
-  // ThreadSanitizer installs its own handlers in front of all others, including the shield's.
+  // ThreadSanitizer puts its own handlers before all others, including the shield's handler.
   @Test(
     "Shield.status has the connection with its reason, and the replaced handlers",
     .enabled(if: !isUnderThreadSanitizer))

@@ -9,7 +9,7 @@ struct CastTests {
   private class Animal {}
   private final class Cat: Animal {}
 
-  /// Returns the casts whose results differ between a value and an optional that contains the value.
+  /// Returns the casts whose result for a value differs from the result for an optional that contains this value.
   private static func differences(_ value: Any) -> [String] {
     let optional: Any? = value
     let isSame = [

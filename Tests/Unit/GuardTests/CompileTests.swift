@@ -4,17 +4,17 @@ import Testing
 /// Tests that the compiler refuses the operations for which there is no guard.
 @Suite
 struct CompileTests {
-  /// The compiler refuses each line, with the error that is stated next to the line.
+  /// The compiler must refuse each line, with the error next to the line.
   ///
-  /// The compiler accepts the declarations in `common`, which precede each line.
+  /// The compiler must accept the declarations in `common`, which precede each line.
   private static let refused: [(line: String, error: String)] = [
     // T29: a transition queue is isolated to the main actor.
     ("nonisolated func fromElsewhere(_ queue: TransitionQueue<Window>) { queue.push(Page()) }", "main actor"),
     ("func fromTask(_ queue: TransitionQueue<Window>) { Task.detached { queue.pop() } }", "main actor"),
-    // Comparing indices of these collections can trap. There is therefore no guard for these collections.
+    // Comparing indices of these collections can trap. Therefore there is no guard for these collections.
     ("func ofDictionary(_ items: [String: Int]) { _ = items[shielded: items.startIndex] }", "subscript"),
     ("func ofSet(_ items: Set<String>) { _ = items[shielded: items.startIndex] }", "subscript"),
-    // iOS crash-protection libraries skip nil at run time. In Swift, the compiler refuses nil.
+    // At run time, iOS crash-protection libraries skip nil. In Swift, the compiler refuses nil.
     ("func intoCache(_ cache: NSCache<NSString, NSString>) { cache.setObject(nil, forKey: \"key\") }", "nil"),
     ("func intoSet(_ items: NSMutableSet) { items.add(nil) }", "nil"),
     ("func asPrefix(_ text: String) { _ = text.hasPrefix(nil) }", "nil"),

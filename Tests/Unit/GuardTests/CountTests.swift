@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Tests that faults of background work on four threads are counted exactly.
+/// Tests that guards count faults of background work on four threads exactly.
 @Suite
 struct CountTests {
   @Test("a continuation resumed a thousand times by four threads counts all resumptions except the first")
@@ -51,7 +51,7 @@ struct CountTests {
       }
       while runs.count < 1000 { await Task.yield() }
       let elsewhere = Shield.guardIncidents.filter { $0.reason.contains("on another thread") }
-      // If the machine stalls, there is also an incident about a late main queue, with the same call site.
+      // If the machine stalls, there is also an incident about a late main queue at the same call site.
       guard elsewhere.map(\.count) == [1000], Shield.guardIncidents.allSatisfy({ $0.line == 7 }) else {
         complain("\(Shield.guardIncidents)")
       }
@@ -69,7 +69,7 @@ struct CountTests {
           given.signal()
         }.start()
         given.wait()
-        // The main queue is blocked until the incident is recorded.
+        // Block the main queue until the shield has recorded the incident.
         while Shield.guardIncidents.count < 2 { usleep(1000) }
       }
       let reasons = Shield.guardIncidents.map(\.reason).sorted()
@@ -83,16 +83,16 @@ struct CountTests {
   @Test("a hundred timers with deallocated targets, created on four threads, are counted once each")
   func timers() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      // One thread at a time changes the array until all timers exist. A Mutex would not help, because ThreadSanitizer
-      // does not recognize the lock of a Mutex (Tests/tsan-suppressions).
+      // Invariant: only one thread at a time changes the array until all timers exist. A Mutex would not help, because
+      // ThreadSanitizer does not recognize the lock of a Mutex (Tests/tsan-suppressions).
       let made = DispatchQueue(label: "made")
       nonisolated(unsafe) var timers: [ShieldedTimer] = []
       DispatchQueue.concurrentPerform(iterations: 4) { _ in
         let own = (0..<25).map { _ in
-          // If this thread stalls, the first tick may still find its target. A later tick then ends the timer.
+          // If this thread stalls, the first tick can still find its target. Then a later tick ends the timer.
           ShieldedTimer(every: .milliseconds(1), target: Target(), line: 7) { _ in }
         }
-        // The queue runs one closure at a time, and only these closures access the array.
+        // Invariant: the queue runs one closure at a time, and only these closures access the array.
         made.sync { unsafe timers += own }
       }
       let all = made.sync { unsafe timers }
@@ -190,7 +190,7 @@ struct CountTests {
   }
 }
 
-/// Expects one record with the given call site and count, and then ends the process.
+/// Expects one record with this call site and this count, and then ends the process.
 private func expect(_ kind: ShieldKind, _ line: Int, _ count: Int) -> Never {
   let incidents = Shield.guardIncidents
   guard incidents.count == 1, incidents[0].kind == kind, incidents[0].line == line, incidents[0].count == count,

@@ -6,7 +6,7 @@ import Testing
 
 /// Tests decoding that skips invalid parts.
 ///
-/// Without the guards, one invalid element, member or field makes all of the decoding throw.
+/// Without the guards, one invalid element, member or field makes the whole decoding throw.
 @Suite
 struct DecodingTests {
   @Test("without the guards one invalid part makes the whole decoding throw")

@@ -4,7 +4,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// An exit status that means "the result is the documented value".
+/// The exit status of a process whose result is the documented value.
 private let documented: Int32 = 42
 
 /// Compares the thirty guards in each mode, each in its own process, with the table of docs/guards.md.
@@ -49,7 +49,7 @@ struct GuardTableTests {
     var absorb: Outcome
   }
 
-  /// How a process ended, and the number of different faults that it recorded.
+  /// How a process ended, and how many different faults it recorded.
   private struct Outcome {
     var mode: ShieldMode?
     var status: ExitStatus
@@ -70,8 +70,8 @@ struct GuardTableTests {
 
   /// Checks a row of the table.
   ///
-  /// `off` and `observe` must end as without the guard, or state a reason. Only `off` records nothing. `absorb` must
-  /// give its documented value.
+  /// The modes `off` and `observe` must end the process as it ends without the guard, or the row must state a reason.
+  /// Only `off` records nothing. The mode `absorb` must produce the documented value.
   private func expectSound(_ row: Row, of scene: GuardScene) {
     let name: Comment = "G\(scene.number) \(row)"
     #expect(row.off.records == 0 && row.observe.records == 1 && row.absorb.records == 1, name)
@@ -90,7 +90,7 @@ struct GuardTableTests {
 
   /// Runs the fault in its own process.
   ///
-  /// If no mode is given, the fault runs without the guard.
+  /// Without a mode, the fault runs without the guard.
   private func seen(_ index: Int, _ mode: ShieldMode?) async throws -> Outcome {
     let number = mode.map { Int($0.rawValue) } ?? -1
     let result = await #expect(
@@ -114,9 +114,9 @@ struct GuardTableTests {
     return Outcome(mode: mode, status: try #require(result).exitStatus, records: records)
   }
 
-  /// Returns the name that the table has for a signal.
+  /// Returns the name of a signal in the table.
   ///
-  /// The table has the signals of x86-64. On AArch64, a trap has another signal.
+  /// The table has the signals of x86-64. On AArch64, a trap raises another signal.
   private static func name(of signal: Int32) -> String {
     [trapSignal: "SIGILL", SIGABRT: "SIGABRT", SIGSEGV: "SIGSEGV", SIGPIPE: "SIGPIPE"][signal] ?? "signal \(signal)"
   }

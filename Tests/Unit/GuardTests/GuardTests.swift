@@ -74,8 +74,7 @@ struct GuardTests {
   func harmless(number: Int) async {
     await #expect(processExitsWith: .exitCode(right), "\(GuardCase.all[number].name)") { [number] in
       let this = GuardCase.all[number]
-      // Memory faults are excluded, because in the modes off and observe their guard performs the read outside of the
-      // buffer.
+      // Excludes memory faults: in the modes `off` and `observe`, their guard performs the read outside of the buffer.
       if this.kind != .memory {
         Shield.setMode(.off)
         guard this.guarded(), Shield.guardIncidents.isEmpty else { complain("off: \(Shield.guardIncidents)") }
@@ -88,7 +87,9 @@ struct GuardTests {
     }
   }
 
-  /// The child's output after a mark, which excludes the output of the testing library.
+  /// The output of the child after a mark.
+  ///
+  /// The output of the testing library precedes the mark.
   private func text(_ result: ExitTest.Result?) -> String? {
     result.map { String(decoding: $0.standardOutputContent, as: UTF8.self) }
   }
@@ -96,18 +97,18 @@ struct GuardTests {
 
 /// Prepares a deliberate crash.
 ///
-/// After this call the process writes no core file and no report of Swift's backtracer, and ends in the same way under
-/// a sanitizer.
+/// After this call, the process writes no core file and no report of Swift's backtracer, and ends in the same way as
+/// without a sanitizer.
 func beginCrash() {
   for number in [SIGILL, SIGTRAP, SIGABRT, SIGSEGV] { signal(number, SIG_DFL) }
   var none = rlimit(rlim_cur: 0, rlim_max: 0)
-  // setrlimit() reads the structure during the call.
+  // Invariant: setrlimit() reads the structure only during the call.
   _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
 }
 
 func tell(_ text: String) {
   let bytes = Array(text.utf8)
-  // write() reads at most as many bytes as the array has.
+  // Invariant: write() reads at most as many bytes as the array has.
   _ = unsafe write(STDOUT_FILENO, bytes, bytes.count)
 }
 

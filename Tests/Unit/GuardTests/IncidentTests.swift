@@ -49,7 +49,7 @@ private actor Reader {
 private final class Scribe: SerialExecutor {
   private let last = Mutex<String>("")
 
-  /// The number of the last job, parsed from the runtime's description "ExecutorJob(id: 4)".
+  /// The number of the last job, which the test parses from the runtime's description "ExecutorJob(id: 4)".
   var number: UInt64? {
     last.withLock { UInt64($0.filter(\.isNumber)) }
   }
@@ -57,7 +57,7 @@ private final class Scribe: SerialExecutor {
   func enqueue(_ job: consuming ExecutorJob) {
     let text = job.description
     last.withLock { $0 = text }
-    // The executor exists as long as its actor, which the job retains.
+    // Invariant: the executor exists as long as its actor, which the job retains.
     unsafe job.runSynchronously(on: asUnownedSerialExecutor())
   }
 }

@@ -6,7 +6,7 @@ import Synchronization
 import TestKit
 import Testing
 
-/// Tests shieldedAssumeIsolated on the actor's executor, on other executors, and on threads without one.
+/// Tests shieldedAssumeIsolated on the actor's executor, on other executors, and on threads without an executor.
 @Suite
 struct IsolationTests {
   @Test("shieldedAssumeIsolated runs at once on the actor's executor, without an incident")
@@ -112,11 +112,11 @@ private actor Counter {
   }
 }
 
-/// An executor that cannot report whether it is current.
+/// An executor that cannot answer whether it is the current executor.
 ///
-/// The executor's check ends the process if the executor is not current.
+/// Its check ends the process if it is not the current executor.
 private class Silent: SerialExecutor, @unchecked Sendable {
-  // The key is set once, before any other code can use it.
+  // Invariant: the key is set once, before other code can use it.
   fileprivate static let key = DispatchSpecificKey<Bool>()
   let queue = DispatchQueue(label: "executor")
 
@@ -133,7 +133,7 @@ private class Silent: SerialExecutor, @unchecked Sendable {
   func isIsolatingCurrentContext() -> Bool? { nil }
 }
 
-/// An executor that can report whether it is the current executor.
+/// An executor that can answer whether it is the current executor.
 private final class Telling: Silent, @unchecked Sendable {
   override func isIsolatingCurrentContext() -> Bool? { DispatchQueue.getSpecific(key: Self.key) == true }
 }

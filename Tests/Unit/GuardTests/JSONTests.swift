@@ -4,7 +4,7 @@ import CrashShieldFoundation
 import Foundation
 import Testing
 
-/// Tests the values of JSON with the expected shape, and the records for JSON with another shape.
+/// Tests the values from JSON with the expected structure, and the records for JSON with another structure.
 @Suite
 struct JSONTests {
   @Test("JSON of the expected shape returns its values, and leaves no record")

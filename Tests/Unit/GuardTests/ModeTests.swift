@@ -21,7 +21,7 @@ struct ModeTests {
       for _ in 0..<2 {
         DispatchQueue.global().async(group: group) {
           while !isDone.load(ordering: .acquiring) {
-            // This call only records the fault. The call performs no operation, so the program continues in every mode.
+            // This call only records a fault. It performs no operation, so the program continues in every mode.
             if Shield.handleFault(.gate, at: ShieldSite(line: 1), { "one" }) {
               absorbed.add(1, ordering: .relaxed)
             }
@@ -42,8 +42,8 @@ struct ModeTests {
   @Test("guards of each kind on their own threads record each fault once during mode changes")
   func togglingGuards() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      // The queue runs one closure at a time, which protects the state. A Mutex is not used, because ThreadSanitizer
-      // does not recognize its lock (Tests/tsan-suppressions).
+      // Sendable: the queue runs one closure at a time, which protects the state. Does not use a Mutex, because
+      // ThreadSanitizer does not recognize its lock (Tests/tsan-suppressions).
       let sums = DispatchQueue(label: "sums")
       nonisolated(unsafe) var expected: [ShieldKind: Int] = [:]
       DispatchQueue.concurrentPerform(iterations: 4) { thread in
@@ -100,7 +100,7 @@ struct ModeTests {
       let counts = Mutex<[Int]>([])
       Shield.onIncident { incident in
         counts.withLock { $0.append(incident.count) }
-        // A fault inside the handler is recorded, but not reported to the handler.
+        // The shield records a fault inside the handler, but does not report it to the handler.
         fault(line: 3)
       }
       for _ in 0..<150 { fault(line: 1) }
@@ -167,7 +167,7 @@ struct ModeTests {
   }
 }
 
-/// A function for a fault that needs its own call site, because within `#expect` every line number is that of the
+/// A separate function for a fault, so that it has its own call site: in `#expect`, every line number is that of the
 /// macro.
 private func fault(line: UInt) {
   _ = [Int]()[shielded: 0, line: line]

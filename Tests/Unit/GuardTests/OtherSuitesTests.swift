@@ -4,11 +4,11 @@ import CrashShieldFoundation
 import Foundation
 import Testing
 
-/// Tests guards for faults that iOS crash-protection libraries hook, if no other test covers these faults.
+/// Tests guards for the faults that iOS crash-protection libraries hook and that no other test covers.
 ///
-/// docs/guards-suites.md maps these faults to the tests.
+/// docs/guards-suites.md lists the tests for these faults.
 ///
-/// The suite is serialized, because the tests find their own incidents by file.
+/// The tests run one after the other, because they find their own incidents by file.
 @Suite(.serialized)
 struct OtherSuitesTests {
   @Test("objectsAtIndexes: of several indices, the valid ones are returned")
@@ -72,7 +72,7 @@ struct OtherSuitesTests {
     #expect(shop.name == "zs" && kinds == [.message])
   }
 
-  /// The result of the body, and the kinds of the faults that guards of this file recorded during it.
+  /// Returns the result of the body, and the kinds of the faults that guards in this file recorded while it ran.
   private func recorded<Result>(_ body: () -> Result) -> (Result, [ShieldKind]) {
     let before = incidents
     let result = body()

@@ -3,7 +3,7 @@ import CrashShieldGuards
 import Glibc
 import Testing
 
-/// Tests guards of collections that are not random access, with valid and with invalid arguments.
+/// Tests guards of collections without random access, with valid and with invalid arguments.
 @Suite
 struct PlacesTests {
   @Test("guarded index steps and slices within a string give the same results as the plain operations")
@@ -35,10 +35,9 @@ struct PlacesTests {
 
   @Test("a guarded change of an element is in place, without a copy of its buffer")
   func inPlace() {
-    // The lists are created at run time, because the buffers of constants are shared and would be copied by the first
-    // change.
+    // Creates the lists at run time: constants share their buffers, so the first change would copy them.
     var lists = (0..<opaque(2)).map { list in (1...opaque(2)).map { 2 * list + $0 } }
-    // The addresses are only compared, and no memory is read through them.
+    // Compares the addresses only, and reads no memory through them.
     let before = unsafe lists[1].withUnsafeBufferPointer { unsafe $0.baseAddress.map(UInt.init(bitPattern:)) }
     let old = lists.shieldedUpdate(at: 1) { list in
       list[0] += 7
@@ -102,7 +101,7 @@ struct PlacesTests {
     #expect(text.contains(pattern), "\(text)")
   }
 
-  // The line is computed outside the macro, because all line numbers in the macro are the same.
+  // Computes the line outside of the macro, because all line numbers in the macro are the same.
   private static var endLine: Int { 4 + #line }
   private static func end(_ which: Int) {
     let no = opaque(false)

@@ -4,7 +4,7 @@ import CrashShieldFoundation
 import Foundation
 import Testing
 
-/// Tests the results of `Shield.selfTest`, and that the faults of a self-test do not appear as incidents.
+/// Tests the results of `Shield.selfTest`, and that the faults of a self-test are not incidents.
 @Suite
 struct SelfTestTests {
   @Test(

@@ -6,7 +6,7 @@ import Synchronization
 import TestKit
 import Testing
 
-/// Tests guards of background work in the modes off and observe.
+/// Tests guards of background work in the modes `off` and `observe`.
 @Suite
 struct ServiceModeTests {
   @Test(
@@ -39,8 +39,7 @@ struct ServiceModeTests {
       let gone = DispatchSemaphore(value: 0)
       Task {
         _ = try? await withShieldedContinuation(of: Int.self, line: 7) { continuation in
-          // The last copy of the continuation is released on the queue `last`, and the continuation is deallocated
-          // there.
+          // The queue `last` releases the last copy of the continuation, so the continuation is deallocated there.
           DispatchQueue(label: "last").async {
             withExtendedLifetime(continuation) {}
             DispatchQueue.global().async { gone.signal() }
@@ -130,7 +129,7 @@ struct ServiceModeTests {
       let timer = ShieldedTimer(every: .milliseconds(1), target: Target(), on: queue) { _ in }
       while count() < 2 { await Task.yield() }
       guard !timer.isCancelled, Shield.guardIncidents.map(\.mode) == [.observe] else { complain("cancelled") }
-      // No timer tick runs while the mode is changed.
+      // No timer tick runs while the test changes the mode.
       queue.sync { Shield.setMode(.off) }
       let before = count()
       let later = DispatchSemaphore(value: 0)
@@ -152,16 +151,18 @@ struct ServiceModeTests {
     }
   }
 
-  /// Checks the child's output after a mark, which excludes the output of the testing library.
+  /// Checks the output of the child after a mark.
+  ///
+  /// The output of the testing library precedes the mark.
   private func expect(_ result: ExitTest.Result?, _ number: Int, _ record: String) throws {
     let text = String(decoding: try #require(result).standardOutputContent, as: UTF8.self)
     #expect(number == observe ? text.hasSuffix(record) : !text.contains("["))
   }
 }
 
-/// The number 0 means the operation without a guard.
+/// The number 0 stands for the operation without a guard.
 ///
-/// The other numbers are modes.
+/// The other numbers stand for modes.
 private let plain = 0
 private let observe = 2
 

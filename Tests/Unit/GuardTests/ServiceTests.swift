@@ -289,8 +289,8 @@ private final class Flag {
 
 /// Collects numbers in their order of arrival.
 ///
-/// All accesses are made while the lock is held. The lock is a pthread lock, because ThreadSanitizer does not recognize
-/// the lock of a `Mutex`.
+/// Sendable: all accesses occur while the lock is held. The lock is a pthread lock, because ThreadSanitizer does not
+/// recognize the lock of a `Mutex`.
 private final class Order: @unchecked Sendable {
   private let lock = NSLock()
   private var all: [Int] = []
@@ -315,7 +315,7 @@ private func started(_ ticks: DispatchSemaphore) -> ShieldedTimer {
   return timer
 }
 
-/// An observer that is deallocated by its own callback.
+/// An observer that its own callback deallocates.
 private final class Lives {
   private var target: Target? = Target()
 

@@ -4,9 +4,9 @@ import CrashShieldFoundation
 import Foundation
 import Testing
 
-/// Tests guards for the faults in the 18 tests and the demo of XXShield, an iOS crash-protection library.
+/// Tests guards for the faults in the 18 tests and in the demo of XXShield, an iOS crash-protection library.
 ///
-/// docs/guards-suites.md maps the faults to the tests.
+/// docs/guards-suites.md lists the tests for these faults.
 ///
 /// The suite is serialized, because the tests find their own incidents by file.
 @Suite(.serialized)
@@ -86,7 +86,7 @@ struct XXShieldTests {
     let pairs: [(String?, String?)] = [("xx", nil), (nil, "xx")]
     let incidents = recorded { names.merge([String: String](shielded: pairs)) { $1 } }
     #expect(names == ["name": "zs"] && incidents.map(\.kind) == [.missingValue])
-    // Swift itself removes the key at an assignment of nil, so this is not a fault.
+    // Swift itself removes the key when nil is assigned, so this is not a fault.
     #expect(recorded { names["name"] = nil }.isEmpty && names.isEmpty)
   }
 
@@ -155,7 +155,7 @@ struct XXShieldTests {
     #expect(calls.count == 1 && registry.count == 0 && incidents.map(\.kind) == [.observation, .observation])
   }
 
-  /// The incidents that guards of this file recorded during the body.
+  /// Returns the incidents that guards in this file recorded while the body ran.
   private func recorded(_ body: () -> Void) -> [ShieldIncident] {
     let before = incidents
     body()
@@ -173,7 +173,7 @@ private struct Model {
   var name = "zs"
 }
 
-/// Conforms to Sendable without a lock, because only the thread of one test uses the object.
+/// It is Sendable without a lock, because only the thread of one test uses the object.
 private final class Calls: @unchecked Sendable {
   var count = 0
 }

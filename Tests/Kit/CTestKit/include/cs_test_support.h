@@ -242,8 +242,8 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_incident_way : 
   CS_TEST_INCIDENT_NO_QUEUE, // records one incident while the kernel can queue no signal, and more incidents later
 } cs_test_incident_way;
 
-// Runs a child that records incidents in the given way. This process plays crashd. Returns 0, or the line number of the
-// condition that does not hold.
+// Runs a child that records incidents in the given way. This process acts as crashd. Returns 0, or the line number of
+// the condition that does not hold.
 int cs_test_run_incidents(cs_test_incident_way way, const char *directory, int *ret_wait_status);
 
 // The contents of the spool files in a directory.

@@ -75,7 +75,7 @@ func stayForever() async {
 func startThread(_ body: @escaping @Sendable () -> Void) { Thread.detachNewThread { body() } }
 
 extension RingBytes {
-  /// Returns the verdict about the crash in a slot, and the reason.
+  /// Returns the handler's verdict about the crash in a slot, and the reason of the verdict.
   func verdict(slot: Int = 0) -> (cs_ring_verdict?, cs_ring_verdict_reason?) {
     let record = TestRing.record(slot)
     return (
@@ -86,6 +86,6 @@ extension RingBytes {
 
   var drainEnd: cs_ring_drain_end? { cs_ring_drain_end(rawValue: header.drain_end) }
 
-  /// The operations of the requests that a trap has ended.
+  /// The operations of the requests that ended because of a trap.
   var trapped: [String] { requests.filter { $0.step == UInt64(CS_RING_REQUEST_TRAPPED) }.map(\.operation) }
 }

@@ -7,9 +7,9 @@ import Synchronization
 import TestKit
 import Testing
 
-/// Tests how a drain ends.
+/// Tests when and how a drain ends.
 ///
-/// Each drain happens in its own process.
+/// Each test drains a separate process.
 @Suite("Drain", .unlessSanitized)
 struct DrainTests {
   private static let others = 6
@@ -58,7 +58,7 @@ struct DrainTests {
       try withSpooledRing(in: directory) { ring in
         #expect(ring.drainEnd == .CS_RING_DRAIN_DONE)
         #expect(ring.header.drain_finished == UInt32(Self.others) && ring.header.drain_lost == 0)
-        // The threads write their records at the same time, in any order.
+        // The threads write their records at the same time, so the order of the records can differ.
         let verdicts = (0..<3).map { ring.verdict(slot: $0) }
         #expect(verdicts.allSatisfy { $0.0 == .CS_RING_VERDICT_DRAIN })
         #expect(verdicts.count { $0.1 == .CS_RING_VERDICT_REASON_DRAINING } == 2)
@@ -126,7 +126,7 @@ struct DrainTests {
         let requests = Requests()
         await requests.begin(DrainTests.others)
         await requests.run("the request") { _ = shelf(0) }
-        // The caller may be answered before the record of the trap is written. The test waits for this record, so that
+        // The shield can resume the caller before it has written the record of the trap. Wait for this record, so that
         // the second crash gets the next slot.
         while RingBytes.here.header.drain_sequence == 0 { await Task.yield() }
         unsafe UnsafeMutablePointer<Int>(bitPattern: opaque(16))?.pointee = 1
@@ -187,7 +187,7 @@ struct DrainTests {
       await Requests().run("the request") {}
       let child = forkAndTrap()
       var status: Int32 = 0
-      // The variable is valid during the call.
+      // Invariant: the variable is valid during the call.
       guard unsafe waitpid(child, &status, 0) == child, status & 0x7f == trapSignal, !Shield.isDraining else {
         complain("\(status)")
       }
@@ -196,12 +196,12 @@ struct DrainTests {
   }
 }
 
-/// A `Mutex` of Swift, or a mutex of pthread.
+/// A `Mutex` of Swift, or a POSIX mutex.
 @safe
 private final class Lock: Sendable {
   private let mutex = Mutex(())
   private let isMutex: Bool
-  // Invariant: only the functions of pthread access the memory, which is never freed.
+  // Invariant: only POSIX functions access this memory, which is never freed.
   private nonisolated(unsafe) let posix = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
   init(isMutex: Bool) {
@@ -218,7 +218,7 @@ private final class Lock: Sendable {
   }
 }
 
-/// Forks a child that traps, and returns the child's process ID.
+/// Forks a child that traps, and returns the pid of the child.
 ///
 /// Swift does not import fork().
 private func forkAndTrap() -> pid_t {

@@ -3,12 +3,12 @@ import CrashShield
 import Dispatch
 import Glibc
 
-/// The code of a contained request in which a trap happens.
+/// The code of a contained request that traps.
 enum TrapPlace: String, CaseIterable, Codable, Sendable {
   case task, afterAwait, asyncLet, groupChild, unstructured, failure
   case actor, mainActor, lazyGlobal, dispatch, print, libc, cancellation, deep, detached, thread
 
-  /// The reason why a trap in this code drains the process, or nil if the trap is contained.
+  /// The reason why a trap in this code drains the process; nil if the shield contains the trap.
   var reason: cs_ring_verdict_reason? {
     switch self {
     case .task, .afterAwait, .asyncLet, .groupChild, .unstructured, .failure: nil
@@ -24,7 +24,7 @@ enum TrapPlace: String, CaseIterable, Codable, Sendable {
     }
   }
 
-  /// Whether the shield can determine the request of the trap.
+  /// Whether the shield can find out which request trapped.
   var isOfRequest: Bool { self != .detached && self != .thread }
 
   func trap() async {
@@ -61,7 +61,7 @@ private struct BrokenDescription: CustomStringConvertible {
 
 private func sortWithTrap() {
   var numbers: [Int32] = [3, 1, 2]
-  // The array is valid during the call.
+  // Invariant: the array is valid during the call.
   unsafe qsort(&numbers, 3, 4) { _, _ in Int32(shelf(0)) }
 }
 
@@ -84,7 +84,9 @@ private func climbAndTrap(_ steps: Int) -> Int {
   steps == 0 ? shelf(0) : climbAndTrap(opaque(steps) - 1) + 1
 }
 
-/// Traps on a thread that runs no task, and never returns.
+/// Traps on a thread that runs no task.
+///
+/// Never returns.
 private func trapOnThread() async {
   startThread { _ = shelf(0) }
   await stayForever()

@@ -5,9 +5,9 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests what the handler decides about a trap.
+/// Tests the handler's verdict about a trap.
 ///
-/// Each trap happens in its own process, while other requests run.
+/// Each trap occurs in a separate process, while other requests run.
 @Suite("The verdict about a trap", .unlessSanitized)
 struct VerdictTests {
   private static let others = 6

@@ -1,20 +1,20 @@
 import CTestKit
 import Testing
 
-/// Tests of the code for AArch64 that also compiles on other architectures.
+/// Tests the functions of the shield for AArch64 that also compile on other architectures.
 ///
-/// The tests use values that no emulator produces.
+/// The tests use values that emulators do not produce.
 @Suite("The capture for AArch64")
 struct AArch64Tests {
-  /// DW_CFA_advance_loc by one instruction, whose length is the code alignment factor 4.
+  /// DW_CFA_advance_loc by one instruction, which is one unit of the code alignment factor 4.
   static let advance: UInt8 = 0x41
   static let negate: UInt8 = 0x2d
   static let remember: UInt8 = 0x0a
   static let restore: UInt8 = 0x0b
 
-  /// Returns whether the return address is signed at the offset, or nil if the instructions are not valid.
+  /// Returns whether the return address is signed at this code offset; nil if the instructions are invalid.
   private func isSigned(_ instructions: [UInt8], at offset: UInt64) -> Bool? {
-    // The pointer is used only within the call, and only for the buffer's byte count.
+    // Invariant: the call uses the pointer only for the buffer's byte count, and does not keep it.
     let result = unsafe instructions.withUnsafeBufferPointer {
       unsafe cs_test_row_is_signed($0.baseAddress, $0.count, offset)
     }
@@ -43,7 +43,7 @@ struct AArch64Tests {
   }
 
   private func prologue(_ code: [UInt32]) -> Int {
-    // The pointer is used only within the call, and only for the buffer's count.
+    // Invariant: the call uses the pointer only for the buffer's count, and does not keep it.
     unsafe code.withUnsafeBufferPointer { unsafe cs_test_async_prologue($0.baseAddress, $0.count) }
   }
 
@@ -53,8 +53,8 @@ struct AArch64Tests {
     let code: [UInt32] = [0xd100_c3ff, 0xa902_7bfd, 0xf900_0ff6, 0x9100_83fd]
     #expect(prologue(code) == 4)
     #expect(prologue([code[0], code[1], 0xf900_0bf3, code[2], code[3]]) == 5)
-    // Invalid prologues: the context at another offset, no context, a frame pointer before the context, a call and a
-    // return.
+    // Invalid prologues: the async context at another offset, no async context, a frame pointer before the context, a
+    // call, and a return.
     #expect(prologue([code[0], code[1], 0xf900_0bf6, code[3]]) == 0)
     #expect(prologue([code[0], code[1], code[3]]) == 0)
     #expect(prologue([code[0], code[1], code[3], code[2]]) == 0)
@@ -120,7 +120,7 @@ struct AArch64Tests {
   @Test("the decoder determines whether an instruction loads or stores, and its base register", arguments: accesses)
   func access(code: UInt32, access: cs_test_access, base: UInt32, text: String) {
     var found: UInt32 = 0
-    // The number is written before the call returns.
+    // Invariant: the call writes the number before it returns.
     #expect(unsafe cs_test_access_of(code, &found) == access, "\(text)")
     if access == .CS_TEST_ACCESS_LOAD || access == .CS_TEST_ACCESS_STORE { #expect(found == base, "\(text)") }
   }
@@ -150,7 +150,7 @@ struct AArch64Tests {
     #expect(syndrome(vectors + end + cause) == 0)
     #expect(syndrome(vectors) == 0)
     #expect(syndrome([]) == 0)
-    // Damaged records: a size of 0, an odd size, a size beyond the end, and a record that is cut off.
+    // Damaged records: a size of 0, an odd size, a size beyond the end, and a truncated record.
     #expect(syndrome(record(0x4650_8001, 0, Array(repeating: 0, count: 8)) + cause) == 0)
     #expect(syndrome(record(0x4650_8001, 17, Array(repeating: 0, count: 9)) + cause) == 0)
     #expect(syndrome(record(0x4650_8001, 0xffff_fff0, Array(repeating: 0, count: 8)) + cause) == 0)

@@ -7,10 +7,10 @@ import Testing
 
 @Suite("How incidents wake crashd", .enabled(if: cs_test_can_run()))
 struct AnnouncedIncidentTests {
-  /// Returns the line of the failed check in the C test kit, and the wait status of the process.
+  /// Returns the line of the failed check in CTestKit, and the wait status of the process.
   private func run(_ way: cs_test_incident_way) throws -> [Int32] {
     var status: Int32 = -1
-    // Swift passes a C string that is valid during the call; the function keeps no pointer to it.
+    // Invariant: the C string is valid during the call, and the function does not keep the pointer.
     return try withTemporaryDirectory { [unsafe cs_test_run_incidents(way, $0, &status), status] }
   }
 
@@ -52,7 +52,7 @@ struct ReadIncidentTests {
       var entry = cs_ring_incident()
       func record(_ source: cs_ring_incident_source, _ kind: UInt32, _ mode: cs_mode) {
         (entry.source, entry.kind, entry.mode) = (source.rawValue, kind, mode.rawValue)
-        // The shim copies the entry.
+        // Invariant: the function copies the entry.
         unsafe cs_shim_incident(&entry)
       }
       record(.CS_RING_INCIDENT_QUARANTINE, cs_ring_dangling.CS_RING_DANGLING_FREED.rawValue, .CS_MODE_CRASH)
@@ -60,7 +60,7 @@ struct ReadIncidentTests {
       record(.CS_RING_INCIDENT_PAGES, cs_ring_pages.CS_RING_PAGES_READ.rawValue, .CS_MODE_CRASH)
       record(.CS_RING_INCIDENT_GUARD, 1, .CS_MODE_ABSORB)
       let sources = (0..<UInt32(CS_RING_INCIDENT_LIMIT)).compactMap { index in
-        // The C function fills the structure whenever it returns true.
+        // Invariant: the C function fills in the structure if it returns true.
         unsafe cs_shim_incident_at(index, &entry) ? entry.source : nil
       }
       exit(sources == [cs_ring_incident_source.CS_RING_INCIDENT_GUARD.rawValue] ? 42 : 2)

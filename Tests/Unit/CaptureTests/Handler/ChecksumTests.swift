@@ -45,7 +45,7 @@ struct ChecksumTests {
   }
 
   private func tableChecksum(_ bytes: [UInt8]) -> UInt32 {
-    // The buffer passes its own pointer and byte count, and they are used only within the call.
+    // Invariant: the call uses the pointer only for the buffer's byte count, and does not keep it.
     unsafe bytes.withUnsafeBytes { unsafe cs_test_crc32c_software(0, $0.baseAddress, $0.count) }
   }
 }

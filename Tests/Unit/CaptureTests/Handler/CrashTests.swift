@@ -11,7 +11,7 @@ struct Outcome {
 
   /// The signal that ended the process.
   ///
-  /// The value is nil if the process exited.
+  /// It is nil if the process exited.
   var signal: Int32? {
     let number = waitStatus & 0x7f
     return waitStatus >= 0 && number != 0 ? number : nil
@@ -29,7 +29,7 @@ func crash(_ way: cs_test_way) throws -> Outcome {
     // Swift passes a C string that is valid during the call; the function keeps no pointer to it.
     let waitStatus = unsafe cs_test_run(way, directory)
     var spool = cs_test_spool()
-    // The directory's C string is valid during the call; the summary is written before the call returns.
+    // Invariant: the C string is valid during the call, and the call writes the summary before it returns.
     let isReadable = unsafe cs_test_read_spool(directory, &spool)
     try #require(isReadable)
     return Outcome(waitStatus: waitStatus, spool: spool)
@@ -38,8 +38,8 @@ func crash(_ way: cs_test_way) throws -> Outcome {
 
 /// Crashes `count` threads at the same time.
 ///
-/// Repeats the crash if a thread did not run in time, because the first crashing thread waits for the others only up to
-/// a deadline.
+/// Repeats the crash if a thread did not run in time: the first crashing thread waits for the others only until a
+/// deadline.
 func crashTogether(_ count: UInt32, _ crash: () throws -> Outcome) rethrows -> Outcome {
   var outcome = try crash()
   for _ in 0..<3 where outcome.spool.committed_count < count { outcome = try crash() }
@@ -177,7 +177,7 @@ struct CrashTests {
   func connects() throws {
     try withTemporaryDirectory { directory in
       var waitStatus: Int32 = -1
-      // The C string is valid during the call; the status is written before the call returns.
+      // Invariant: the C string is valid during the call, and the call writes the status before it returns.
       let unsatisfiedLine = unsafe cs_test_run_crash_connects(directory, &waitStatus)
       #expect(unsatisfiedLine == 0)
       #expect(waitStatus & 0x7f == SIGSEGV)
@@ -223,9 +223,9 @@ struct CrashTests {
 
 @Suite("The spool copy of an announced crash", .enabled(if: cs_test_can_run()))
 struct CopyTests {
-  /// Returns the spool's contents after the crash.
+  /// Returns the contents of the spool after the crash.
   ///
-  /// `mode` is the mode of the spool directory before the crash. The value nil means that there was no directory.
+  /// `mode` is the mode of the spool directory before the crash. It is nil if there was no directory.
   private func spool(mode: mode_t?) throws -> cs_test_spool {
     try withTemporaryDirectory { directory in
       let path = "\(directory)/spool"

@@ -6,7 +6,7 @@ import Testing
 
 /// Suites whose child processes keep the processors busy.
 ///
-/// The suites run one after the other.
+/// The suites run one after the other, because they compete for the processors.
 @Suite("A crash while other threads are busy", .serialized)
 struct BusyTests {}
 
@@ -18,17 +18,19 @@ extension BusyTests {
 extension BusyTests.DeadlineTests {
   /// The watchdog's timeouts, which start when the handler reaches the injected fault.
   ///
-  /// Timeouts that a test must not reach are a minute long, because no test may depend on the speed of the machine.
+  /// A timeout that must not pass is a minute long, because no test is allowed to depend on the speed of the machine.
   static let reminded = cs_test_patience(reminder_ms: 10, deadline_ms: 60000, kernel_ms: 0)
   static let ended = cs_test_patience(reminder_ms: 10, deadline_ms: 100, kernel_ms: 0)
 
-  /// Runs a child process whose handler reaches the injected fault on each of its crashing threads.
+  /// Runs a child process that crashes on several threads.
+  ///
+  /// On each of them, the handler reaches the injected fault.
   private func crash(
     _ injection: cs_injection, at places: [cs_injection_point], threads: UInt32 = 1, patience: cs_test_patience
   ) throws -> Outcome {
     try withTemporaryDirectory { directory in
       let mask = places.reduce(0) { $0 | $1.rawValue }
-      // The strings and the summary are valid during the calls.
+      // Invariant: the strings and the summary are valid during the calls.
       let waitStatus = unsafe cs_test_run_injected(injection.rawValue, mask, threads, patience, directory)
       var spool = cs_test_spool()
       let isReadable = unsafe cs_test_read_spool(directory, &spool)
@@ -39,7 +41,7 @@ extension BusyTests.DeadlineTests {
 
   private func run(_ way: cs_test_stuck_way) throws -> Outcome {
     try withTemporaryDirectory { directory in
-      // The directory's C string is valid during the call.
+      // Invariant: the C string is valid during the call.
       let waitStatus = unsafe cs_test_run_stuck(way, directory)
       var spool = cs_test_spool()
       let isReadable = unsafe cs_test_read_spool(directory, &spool)

@@ -26,9 +26,9 @@ struct DispatchMaskTests {
   }
 }
 
-/// The signals that a thread blocks.
+/// The signals that a thread blocks, before and during the work.
 ///
-/// One thread writes the values before another one reads them.
+/// Sendable: one thread writes the values before another thread reads them.
 private final class Blocked: @unchecked Sendable {
   private(set) var hasTermination = false
   private(set) var hasAbort = false

@@ -11,7 +11,7 @@ struct FirstChanceTests {
 
   private func run(_ program: (UnsafePointer<CChar>) -> CInt) throws -> Outcome {
     try withTemporaryDirectory { directory in
-      // The path and the summary are valid during the calls.
+      // Invariant: the path and the summary are valid during the calls.
       let waitStatus = unsafe directory.withCString { unsafe program($0) }
       var spool = cs_test_spool()
       try #require(unsafe cs_test_read_spool(directory, &spool))
@@ -64,7 +64,7 @@ struct FirstChanceTests {
   func withoutProc() throws {
     let outcome = try unsafe run { unsafe cs_test_run_chance_without_proc($0) }
     #expect(outcome.exitCode == 3)
-    // Two pending records are possible, because the spool file may have been written before the watchdog withdrew the
+    // Two pending records are possible, because the handler can write the spool file before the watchdog withdraws the
     // last record.
     #expect((1...2).contains(outcome.spool.pending_count) && outcome.spool.committed_count == 0)
     #expect(outcome.spool.signal == SIGSEGV && outcome.spool.address == 0x38 && outcome.spool.frame_count > 3)
@@ -125,8 +125,8 @@ struct FirstChanceTests {
   func late() throws {
     let outcome = try run(.CS_TEST_CHANCE_LATE)
     #expect(outcome.exitCode == 3)
-    // The handler ends the process when the ring contains the crash. The spool file may have been written before the
-    // watchdog made the record a crash.
+    // The handler of the program ends the process when the ring contains the crash. The spool file can be older: it can
+    // precede the time at which the watchdog made the record a crash.
     #expect(outcome.spool.committed_count + outcome.spool.pending_count == 1)
   }
 

@@ -6,8 +6,8 @@ import Testing
 
 @Suite("The program's memory in a record", .enabled(if: cs_test_can_run()))
 struct MemoryTests {
-  /// Returns the outcome of a crash, and whether the secrets on the stack, on the heap and in the environment were
-  /// recorded.
+  /// Returns the outcome of a crash, and which secrets were recorded: those on the stack, on the heap and in the
+  /// environment.
   private func crash(_ memory: String) throws -> (outcome: Outcome, found: [Bool]) {
     try withTemporaryDirectory { directory in
       // The strings and the summary are valid during the calls.
@@ -50,18 +50,18 @@ struct MemoryTests {
     #expect(outcome.spool.frame_count > 3)
   }
 
-  /// Scrubs a block of 64 bytes: the given bytes, followed by zeros.
+  /// Scrubs a block of 64 bytes that consists of the given bytes and zeros.
   private func scrubbed(_ bytes: [UInt8], mapped: UInt64 = 0, held: UInt64 = 0) -> [UInt8] {
     var memory = bytes + [UInt8](repeating: 0, count: 64 - bytes.count)
-    // The function reads and writes 64 bytes, which is the size of `memory`.
+    // Invariant: the function reads and writes 64 bytes, which is the size of `memory`.
     unsafe cs_test_scrub(&memory, mapped, held)
     return Array(memory.prefix(bytes.count))
   }
 
   private func word(_ value: UInt64) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
 
-  // Under a sanitizer, so much memory is mapped that the bytes of a text can equal a mapped address. Scrubbing would
-  // then keep the text, because scrubbing keeps addresses.
+  // Under a sanitizer, so much memory is mapped that the bytes of a text can be a mapped address. Scrubbing keeps
+  // addresses, so it would keep this text.
   @Test(
     "scrubbing removes texts of four or more bytes, at any alignment", .enabled(if: cs_test_gives_stacks()),
     arguments: ["abcd", "пароль", "密码密码", "a\tb\nc d"])
@@ -89,11 +89,11 @@ struct MemoryTests {
     #expect(scrubbed(word(address), mapped: address) == word(address))
     #expect(scrubbed(word(reference), mapped: address) == word(reference))
     #expect(scrubbed(word(address), held: address) == word(address))
-    // Scrubbing keeps addresses in the page below mapped memory, which may be a stack's guard page, but not addresses
-    // two pages below.
+    // Scrubbing keeps addresses in the page below mapped memory, because this page can be the guard page of a stack,
+    // but not addresses two pages below.
     #expect(scrubbed(word(address), mapped: address + 4_096) == word(address))
     #expect(scrubbed(word(address), mapped: address + 8_192) == blank)
-    // Scrubbing overwrites the text before and after an address that a register contains, and keeps the address.
+    // Scrubbing keeps an address that is in a register, and overwrites the text before and after it.
     let around = Array("before: ".utf8) + word(address) + Array("and after".utf8)
     let result = scrubbed(around, held: address)
     #expect(Array(result[8..<16]) == word(address))

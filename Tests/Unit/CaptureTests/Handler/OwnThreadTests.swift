@@ -15,7 +15,7 @@ struct OwnThreadTests {
     arguments: [SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS, SIGPROF, SIGTERM],
     [cs_test_wait_call.CS_TEST_SIGWAIT, .CS_TEST_SIGWAITINFO, .CS_TEST_SIGNALFD])
   func awaitedSignal(signal: Int32, call: cs_test_wait_call) throws {
-    // The directory's C string is valid during the call; the function keeps no pointer to it.
+    // Invariant: the C string is valid during the call, and the function does not keep the pointer.
     let status = try withTemporaryDirectory { unsafe cs_test_run_wait(signal, call, $0) }
     #expect(status == 0)
   }
@@ -128,7 +128,7 @@ struct OwnThreadTests {
     for _ in 0..<100 {
       try withTemporaryDirectory { directory in
         var hurt: UInt32 = 0
-        // The directory's C string is valid during the call; the number is written before the call returns.
+        // Invariant: the C string is valid during the call, and the call writes the number before it returns.
         let hasCrashed = unsafe cs_test_run_raced(first, handlerCrashes, directory, &hurt)
         #expect(hasCrashed)
         #expect(hurt == 0)

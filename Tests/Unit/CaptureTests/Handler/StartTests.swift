@@ -4,12 +4,12 @@ import CTestKit
 import Glibc
 import Testing
 
-/// Starts the shim in this process.
+/// Starts the C part of the shield in this process.
 ///
-/// The caller must be an exit test, because a process can start the shim only once.
+/// The caller must be an exit test, because a process can start the shield only once.
 private func start(socket: String = "/tmp/cs-no-daemon/attach") -> (cs_shim_error, cs_shim_failure) {
   var failure = cs_shim_failure()
-  // The path's C string is valid during the call, and the call copies the path.
+  // Invariant: the C string is valid during the call, and the call copies the path.
   let error = unsafe socket.withCString { path in
     var configuration = unsafe cs_shim_configuration()
     unsafe configuration.socket_path = path
@@ -20,13 +20,13 @@ private func start(socket: String = "/tmp/cs-no-daemon/attach") -> (cs_shim_erro
 
 /// Sets an annotation of this process.
 private func annotate(_ key: String, _ value: String) -> Bool {
-  // The characters are valid during the call, and the call copies them.
+  // Invariant: the characters are valid during the call, and the call copies them.
   unsafe cs_shim_annotate(key, key.utf8.count, value, value.utf8.count)
 }
 
 /// The ring of this process.
 private func ring() -> UnsafePointer<cs_ring>? {
-  // The pointer is valid, because the shim keeps its ring mapped until the process ends.
+  // Invariant: the shield keeps its ring mapped until the process ends.
   unsafe cs_testing_ring()?.assumingMemoryBound(to: cs_ring.self)
 }
 
@@ -43,7 +43,7 @@ struct StartTests {
   @Test("with CRASHSHIELD_DISABLE=1, a start does nothing")
   func disabled() async {
     await #expect(processExitsWith: .success) {
-      // No other thread of this process reads the environment while it is changed.
+      // Invariant: no other thread of this process reads the environment during this change.
       unsafe setenv("CRASHSHIELD_DISABLE", "1", 1)
       exit(start().0 == .CS_SHIM_DISABLED && !cs_shim_is_started() ? 0 : 1)
     }
@@ -54,10 +54,10 @@ struct StartTests {
     await #expect(processExitsWith: .success) {
       let (error, failure) = start(socket: String(repeating: "x", count: 200))
       var action = sigaction()
-      // sigaction() writes the current action into `action`.
+      // Invariant: sigaction() writes the current action into `action`.
       unsafe sigaction(SIGSYS, nil, &action)
       let isUntouched = unsafe action.__sigaction_handler.sa_handler == nil
-      // `what` is an array of chars in C, which Swift imports as a tuple; the loop reads only its bytes.
+      // Invariant: `what` is a C array of chars, which Swift imports as a tuple. The loop reads only its bytes.
       let what = unsafe withUnsafeBytes(of: failure.what) {
         unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
       }
@@ -97,7 +97,7 @@ struct TextTests {
     await #expect(processExitsWith: .success) {
       guard start().0 == .CS_SHIM_OK, let ring = unsafe ring() else { exit(1) }
       guard annotate("route", "/a"), annotate("route", "/other") else { exit(2) }
-      // The ring stays mapped, and this thread is its only writer.
+      // Invariant: the ring stays mapped, and this thread is its only writer.
       let entry = unsafe ring.pointee.annotations.0
       guard entry.key_bytes == 5, entry.value_bytes == 6, entry.sequence == 4 else { exit(3) }
       guard entry.value.0 == UInt8(ascii: "/"), entry.value.1 == UInt8(ascii: "o") else { exit(4) }
@@ -112,8 +112,8 @@ struct TextTests {
       guard start().0 == .CS_SHIM_OK, let ring = unsafe ring() else { exit(1) }
       let value = String(repeating: "ä", count: 300) + "x"
       guard !annotate("long", "x" + value) else { exit(2) }
-      // The ring stays mapped, and this thread is its only writer. The value is cut to 1 + 2 × 219 = 439 bytes, because
-      // the next character of 2 bytes would exceed the limit of 440 bytes.
+      // The ring stays mapped, and this thread is its only writer. The shield truncates the value to 1 + 2 × 219 = 439
+      // bytes, because the next character of 2 bytes would exceed the limit of 440 bytes.
       exit(unsafe ring.pointee.annotations.0.value_bytes == 439 ? 0 : 3)
     }
   }

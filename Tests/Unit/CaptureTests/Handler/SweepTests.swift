@@ -9,9 +9,11 @@ extension BusyTests {
   struct SweepTests {
     private static let done = cs_ring_sweep.CS_RING_SWEEP_DONE.rawValue
 
-    /// Crashes a child process, and repeats the crash up to three times if the sweep used up its time.
+    /// Crashes a child process.
     ///
-    /// On a machine under load, the sweep may not reach every thread.
+    /// Repeats the crash up to three times if the thread sweep used up its time.
+    ///
+    /// On a machine under load, a thread sweep can miss threads.
     private func sweep(_ way: cs_test_way) throws -> Outcome {
       var outcome = try crash(way)
       for _ in 0..<3 where outcome.spool.sweep_ns > 700_000_000 { outcome = try crash(way) }
@@ -25,7 +27,7 @@ extension BusyTests {
       #expect(outcome.spool.file_count == 1)
       #expect(outcome.spool.committed_count == 1)
       #expect(outcome.spool.sweep == Self.done)
-      // The count excludes the shield's own threads.
+      // The count does not include the shield's own threads.
       #expect(outcome.spool.thread_count == 1000)
       #expect(outcome.spool.thread_total == 1000)
       #expect(outcome.spool.thread_whole_count == 1000)
@@ -40,7 +42,7 @@ extension BusyTests {
       #expect(outcome.signal == SIGSEGV)
       #expect(spool.sweep == Self.done)
       #expect(spool.thread_total == 100)
-      // These are upper limits, because the scheduler decides how many threads the sweep reaches, and how many of them
+      // The exact numbers depend on the scheduler: it decides how many threads the sweep reaches, and how many of them
       // answer.
       #expect(spool.thread_count <= 100)
       #expect(spool.thread_blocked_count == 0)

@@ -9,7 +9,7 @@ import Testing
 
 /// Reads the ring of this process, in which the shield has started.
 private func contents() throws -> RingContents {
-  // The capture's own mapping is a complete ring, and stays mapped until the process ends.
+  // Invariant: the shield's own mapping is a complete ring, and stays mapped until the process ends.
   try unsafe RingReader(
     bytes: UnsafeRawBufferPointer(start: cs_testing_ring(), count: MemoryLayout<cs_ring>.size)
   ).contents()
@@ -27,7 +27,7 @@ struct TagTests {
   @Test("variables of the environment take precedence over name, release and environment in the code")
   func environment() async {
     await #expect(processExitsWith: .exitCode(42)) {
-      // No other thread runs in this process yet. The environment can therefore be changed.
+      // Invariant: no other thread runs in this process yet. Therefore the environment can be changed.
       unsafe setenv("CRASHSHIELD_NAME", "vault", 1)
       unsafe setenv("CRASHSHIELD_RELEASE", "vault@2", 1)
       unsafe setenv("CRASHSHIELD_ENVIRONMENT", "staging", 1)
@@ -164,8 +164,8 @@ struct BreadcrumbTests {
       let crumbs = try contents().breadcrumbs
       #expect(crumbs[0].metadata == ["a": "7F3A", "d": "after dropped ones"])
       #expect(crumbs[0].category == String(repeating: "é", count: 32))
-      // Of the entry's 224 bytes, the category takes 64, and the two pairs with their NULs take 7 and 21. The remaining
-      // 132 bytes hold 66 characters of the message.
+      // Of the entry's 224 bytes, the category has 64, and the two pairs with their NULs have 7 and 21. The remaining
+      // 132 bytes have room for 66 characters of the message.
       #expect(crumbs[0].text == String(repeating: "é", count: 66))
       #expect(crumbs[1].text == String(repeating: "é", count: 112))
       #expect(crumbs[2].text == "short" && crumbs[2].metadata["key"]?.utf8.count == 214)

@@ -9,7 +9,7 @@ struct TrustTests {
   private func gifts(oldKernel: Bool) throws -> cs_test_gifts {
     try withTemporaryDirectory { directory in
       var gifts = cs_test_gifts()
-      // The path's C string is valid during the call; the structure is written before the call returns.
+      // Invariant: the C string is valid during the call, and the call writes the structure before it returns.
       let line = unsafe cs_test_take_gifts(oldKernel, directory, &gifts)
       try #require(line == 0)
       return gifts
@@ -36,12 +36,12 @@ struct TrustTests {
   func stranger() throws {
     try withTemporaryDirectory { directory in
       var waitStatus: Int32 = 0
-      // The path's C string is valid during the call; the number is written before the call returns.
+      // Invariant: the C string is valid during the call, and the call writes the number before it returns.
       let line = unsafe cs_test_run_beside_stranger(directory, &waitStatus)
       #expect(line == 0)
       #expect(waitStatus & 0x7f == SIGSEGV)
       var spool = cs_test_spool()
-      // The path's C string is valid during the call; the summary is written before the call returns.
+      // Invariant: the C string is valid during the call, and the call writes the summary before it returns.
       try #require(unsafe cs_test_read_spool(directory, &spool))
       #expect(spool.committed_count == 1)
     }
@@ -50,10 +50,10 @@ struct TrustTests {
   /// The socket path of a process whose runtime directory has this owner and mode.
   private func socket(owner: uid_t, mode: mode_t) throws -> (path: String, directory: String) {
     try withTemporaryDirectory { directory in
-      // Both paths' C strings are valid during the calls.
+      // Invariant: the C strings of both paths are valid during the calls.
       try #require(unsafe chmod(directory, mode) == 0 && (owner == geteuid() || chown(directory, owner, owner) == 0))
       var text = [CChar](repeating: 0, count: 256)
-      // The array has the length that the function requires.
+      // Invariant: the array has the length that the function requires.
       try #require(unsafe cs_test_default_socket(directory, &text))
       let bytes = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
       return (String(decoding: bytes, as: UTF8.self), directory)
@@ -76,7 +76,7 @@ struct TrustTests {
   func foreignSpool() throws {
     try withTemporaryDirectory { directory in
       let spool = directory + "/spool"
-      // The paths' C strings are valid during the calls.
+      // Invariant: the C strings are valid during the calls.
       try #require(unsafe mkdir(spool, 0o700) == 0 && chown(spool, 65_534, 65_534) == 0)
       try #require(unsafe chmod(spool, 0o2733) == 0)
       let waitStatus = unsafe cs_test_run(.CS_TEST_SEGV, directory)
@@ -93,7 +93,7 @@ struct RestrictedTests {
   private func crash(_ restriction: cs_test_restriction) throws -> (spool: cs_test_spool, hasSecret: Bool) {
     try withTemporaryDirectory { directory in
       let path = directory + "/spool"
-      // The paths' C strings are valid during the calls; the summary is written before the call returns.
+      // Invariant: the C strings are valid during the calls, and the call writes the summary before it returns.
       try #require(unsafe mkdir(path, 0o700) == 0 && chmod(path, 0o1733) == 0 && chmod(directory, 0o755) == 0)
       let waitStatus = unsafe cs_test_run_restricted(restriction, directory)
       #expect(waitStatus & 0x7f == SIGSEGV)
@@ -113,8 +113,7 @@ struct RestrictedTests {
     #expect(spool.committed_count == 1)
     #expect(spool.is_restricted && spool.request_begun == 1)
     #expect(spool.stack_bytes == 0 && spool.memory_count == 0)
-    // Proves that the check for addresses can find addresses: this spool file contains registers, and therefore
-    // addresses.
+    // Checks that the check for addresses works: this spool file contains registers, and therefore addresses.
     #expect(spool.has_address)
   }
 

@@ -9,11 +9,11 @@ struct UnwindTests {
     var glibc = [UInt64](repeating: 0, count: 64)
     var shimCount = 0
     var glibcCount = 0
-    // Both arrays have room for 64 frames, which is the limit that is passed. The counts are written before the call
-    // returns.
+    // Invariant: both arrays have room for 64 frames, which is the limit that is passed. The call writes the counts
+    // before it returns.
     unsafe cs_test_unwind_both(&shim, &shimCount, &glibc, &glibcCount, 64)
     #expect(shimCount > 4)
-    // The shim's frame 0 is the callback itself.
+    // Frame 0 of the shield's unwinder is the callback itself.
     #expect(Array(shim[1..<shimCount]) == Array(glibc[..<glibcCount]))
   }
 
@@ -25,7 +25,7 @@ struct UnwindTests {
   @Test("the unwinder reads only inside of hostile call frame information, and always ends")
   func hostile() {
     var tried: UInt32 = 0
-    // The count is written before the call returns.
+    // Invariant: the call writes the count before it returns.
     let accepted = unsafe cs_test_hostile_frame_information(&tried)
     #expect(tried > 20_000)
     #expect(accepted < tried)

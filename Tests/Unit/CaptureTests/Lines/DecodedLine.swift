@@ -2,14 +2,14 @@ import CShimRing
 import CTestKit
 import CrashRing
 
-/// A decoder of record lines for tests, written from docs/record-line.md alone.
+/// A decoder of record lines for tests, which implements only what docs/record-line.md says.
 struct DecodedLine {
-  /// The head of the payload: its size, and then the numbers of cut items.
+  /// The head of the payload: its size, and the numbers of omitted items.
   var head: [Int]
-  /// The ring that the pieces fill, with the CRCs of slot 0.
+  /// The ring that the decoder fills from the pieces, with the CRCs of slot 0.
   var ring: TestRing
 
-  /// Finds the first record line in a log and decodes it; nil if there is none, or if it is damaged.
+  /// Finds the first record line in a log, and decodes it; nil if there is no line, or if the line is damaged.
   init?(in log: String) {
     let text = Array(log.utf8)
     guard let start: Int = Self.end(of: Array(CS_RECORD_LINE_PREFIX.utf8), in: text) else { return nil }
@@ -19,7 +19,7 @@ struct DecodedLine {
     guard head[0] >= 22, head[0] <= bytes.count else { return nil }
     let body = Array(bytes[..<(head[0] - 4)])
     let found = Self.number(bytes[(head[0] - 4)..<head[0]])
-    // The array is valid during the call, and is passed with its size.
+    // Invariant: the array is valid during the call, which gets its size.
     guard unsafe body.withUnsafeBytes({ unsafe cs_ring_crc32c(0, $0.baseAddress, $0.count) }) == found else {
       return nil
     }
@@ -30,7 +30,7 @@ struct DecodedLine {
       guard reader.piece(into: ring) else { return nil }
     }
     let size = TestRing.record(0) + fieldOffset(\cs_ring_record.stack_bytes)
-    // The field lies inside the ring's memory.
+    // Invariant: the field lies inside the ring's memory.
     ring.commit(slot: 0, stackBytes: Int(unsafe ring.memory.load(fromByteOffset: size, as: UInt32.self)))
     ring.commitRequest(slot: 0)
   }

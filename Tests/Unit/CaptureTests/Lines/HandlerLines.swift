@@ -4,7 +4,7 @@ import CTestKit
 /// Calls the handler's code on rings in memory.
 enum Lines {
   static func record(_ ring: TestRing, isBare: Bool = false) -> String {
-    // The ring exists during the call.
+    // Invariant: the ring exists during the call.
     unsafe line(Int(CS_RECORD_LINE_LIMIT_BYTES)) { unsafe cs_test_record_line(ring.memory.baseAddress, 0, isBare, $0) }
   }
 
@@ -13,11 +13,11 @@ enum Lines {
     unsafe line(1_024) { unsafe cs_test_last_words(ring.memory.baseAddress, 0, isBare, $0) }
   }
 
-  /// Codes words, and returns the piece and the number of words in it.
+  /// Encodes words, and returns the piece and the number of words in it.
   static func words(_ words: [UInt64], step: UInt32, limit: Int) -> (piece: [UInt8], count: Int) {
     var size = 0
     var bytes = [UInt8](repeating: 0, count: limit)
-    // The arrays are valid during the call, and are passed with their sizes.
+    // Invariant: the arrays are valid during the call, which gets their sizes.
     let count = unsafe words.withUnsafeBufferPointer { words in
       unsafe bytes.withUnsafeMutableBufferPointer { bytes in
         unsafe cs_test_put_words(words.baseAddress, UInt32(words.count), step, bytes.baseAddress, limit, &size)
@@ -28,13 +28,15 @@ enum Lines {
 
   private static func line(_ limit: Int, _ make: (UnsafeMutablePointer<CChar>?) -> Int) -> String {
     var bytes = [CChar](repeating: 0, count: limit)
-    // The buffer has the size that the function may use.
+    // Invariant: the buffer has the size that the function gets.
     let size = unsafe bytes.withUnsafeMutableBufferPointer { unsafe make($0.baseAddress) }
     return String(decoding: bytes[..<size].map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }
 
-/// A random number generator that returns equal numbers for equal seeds.
+/// A random number generator.
+///
+/// Generators with equal seeds return equal numbers.
 struct SeededNumbers: RandomNumberGenerator {
   private var state: UInt64
 
@@ -49,7 +51,7 @@ struct SeededNumbers: RandomNumberGenerator {
 
   mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
 
-  /// A word as on a stack: zero, a small number, an address near others, or any bits.
+  /// Returns a word as it can be on a stack: zero, a small number, an address near others, or random bits.
   mutating func word() -> UInt64 {
     switch below(5) {
     case 0: 0

@@ -99,7 +99,7 @@ struct LastWordsTests {
   func replaced() throws {
     for appends in [false, true] {
       try withTemporaryDirectory { directory in
-        // The path is valid during the call.
+        // Invariant: the path is valid during the call.
         let status = unsafe directory.withCString { unsafe cs_test_run_with_replaced_stderr($0, appends) }
         #expect(status & 0x7f == SIGSEGV)
         let lines = try Self.text(directory + "/replaced").split(separator: "\n")

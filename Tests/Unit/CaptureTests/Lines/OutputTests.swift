@@ -34,7 +34,7 @@ struct OutputTests {
     let fifo = unsafe open(path, O_RDWR)
     let (terminal, program) = try Self.terminal()
     defer { [fifo, terminal, program].forEach { close($0) } }
-    // The FIFO and the terminal get a line while they have space.
+    // The FIFO and the terminal receive a line while they have room.
     #expect(Self.write(to: fifo) && Self.read(from: fifo) == Self.line)
     #expect(Self.write(to: program, "short\n") && Self.read(from: terminal) == "short\r\n")
     #expect(fcntl(fifo, F_SETFL, O_NONBLOCK) == 0)
@@ -43,8 +43,8 @@ struct OutputTests {
     while unsafe Glibc.write(fifo, page, page.count) > 0 {}
     #expect(fcntl(fifo, F_SETFL, 0) == 0)
     #expect(!Self.write(to: fifo))
-    // The test cannot fill a terminal exactly, because the kernel moves the data to the reader's buffer asynchronously.
-    // The test writes 1 MiB instead, which exceeds the space of any terminal: a blocking write would wait for a reader.
+    // The test cannot fill a terminal exactly, because the kernel asynchronously moves data to the reader's buffer.
+    // Therefore it writes 1 MiB, which exceeds the space of any terminal: a blocking write would wait for a reader.
     #expect(!Self.write(to: program, String(repeating: "x", count: 1 << 20) + "\n"))
     for descriptor in [fifo, program] { #expect(fcntl(descriptor, F_GETFL) & O_NONBLOCK == 0) }
   }
@@ -59,7 +59,7 @@ struct OutputTests {
     address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
     try unsafe withUnsafeMutablePointer(to: &address) { pointer in
-      // The address is valid in this scope, and is passed with its size.
+      // Invariant: the address is valid in this scope, and the call gets its size.
       try unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
         try #require(unsafe bind(server, address, size) == 0 && getsockname(server, address, &size) == 0)
         try #require(unsafe connect(client, address, size) == 0)
@@ -67,7 +67,7 @@ struct OutputTests {
     }
     #expect(!Self.write(to: client))
     var byte: UInt8 = 0
-    // The buffer has the size that is passed.
+    // Invariant: the buffer has the size that is passed.
     #expect(unsafe recv(server, &byte, 1, Int32(MSG_DONTWAIT)) == -1)
   }
 
@@ -99,10 +99,10 @@ struct OutputTests {
     return (ends[0], ends[1])
   }
 
-  /// Opens a terminal, and returns its two ends.
+  /// Opens a pseudo-terminal, and returns its two ends.
   private static func terminal() throws -> (terminal: Int32, program: Int32) {
     var ends: [Int32] = [-1, -1]
-    // The function stores two descriptors.
+    // Invariant: the function stores two descriptors.
     try #require(unsafe cs_test_open_terminal(&ends))
     return (ends[0], ends[1])
   }

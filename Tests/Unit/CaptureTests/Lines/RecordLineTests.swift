@@ -37,8 +37,8 @@ struct RecordLineTests {
     let decoded = try #require(DecodedLine(in: line))
     let (before, after) = (try ring.contents(), try decoded.ring.contents())
     let (expected, found) = (try #require(before.records.first), try #require(after.records.first))
-    // The line may omit items at the end of each list, and counts them. The other items are the first items of the list
-    // in the ring.
+    // The line can omit items at the end of each list, and has the number of omitted items. The remaining items are the
+    // first items of the list in the ring.
     #expect(found.frames.count + decoded.head[1] == expected.frames.count)
     #expect(found.frames.map(\.pc) == expected.frames.prefix(found.frames.count).map(\.pc))
     #expect(expected.message.hasPrefix(found.message))
@@ -172,7 +172,7 @@ extension RecordLineTests {
 }
 
 extension RecordLineTests {
-  /// Describes each frame by its image's path and build ID, and its offset.
+  /// Describes each frame by the path and the build ID of its image, and by its offset.
   private static func places(_ contents: RingContents) -> [String] {
     let images = Dictionary(uniqueKeysWithValues: contents.images.map { ($0.index, $0) })
     return contents.records[0].frames.map { frame in
@@ -212,7 +212,7 @@ extension RecordLineTests {
     return ring
   }
 
-  /// A ring with one crash whose parts have any sizes and contents.
+  /// A ring with one crash whose parts have random sizes and contents.
   private static func wildRing(_ random: inout SeededNumbers) -> TestRing {
     let ring = TestRing()
     let images = 1 + random.below(60)

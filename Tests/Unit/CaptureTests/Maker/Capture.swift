@@ -3,7 +3,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// Runs a scenario of crash-maker without crashd, and reads the ring that the process leaves in its own spool.
+/// Runs a scenario of crash-maker without crashd, and reads the ring from the spool directory of this run.
 func capture(
   _ scenario: String, _ options: [String] = [], environment: [String: String] = [:]
 ) throws -> RingContents {
@@ -13,7 +13,7 @@ func capture(
   }
 }
 
-/// Runs a scenario as `capture` does, and calls the body with the path of the ring.
+/// Runs a scenario as `capture` does, and calls the body with the path of the spooled ring.
 func withCapturedRing<Result>(
   _ scenario: String, _ options: [String] = [], environment: [String: String] = [:], _ body: (URL) throws -> Result
 ) throws -> Result {
@@ -28,9 +28,9 @@ func withCapturedRing<Result>(
   process.environment = [
     "CRASHSHIELD_SOCKET": folder.appending(path: "attach").path, "CRASHSHIELD_SPOOL": spool.path,
     "SWIFT_BACKTRACE": "enable=no", "PATH": "/usr/bin",
-    // The limits are long enough for a machine under load.
+    // These time limits are long enough for a machine under load.
     "CRASHSHIELD_SWEEP_MS": "800", "CRASHSHIELD_DEADLINE_MS": "60000",
-    // The sanitizers' signal handlers are disabled, because they would end the process with exit().
+    // Disables the signal handlers of the sanitizers, because they would end the process with exit().
     "ASAN_OPTIONS": "handle_segv=0:handle_sigbus=0:handle_abort=0:detect_leaks=0",
     "TSAN_OPTIONS": "handle_segv=0:handle_sigbus=0:handle_abort=0",
   ].merging(environment) { $1 }
@@ -46,6 +46,6 @@ func withCapturedRing<Result>(
 
 /// Whether the tests run under a sanitizer.
 var isSanitized: Bool {
-  // dlsym() only searches the loaded libraries, and the name is a valid C string during the call.
+  // Invariant: dlsym() only searches the loaded libraries, and the name is a valid C string during the call.
   ["__asan_init", "__tsan_init"].contains { (name: String) in unsafe dlsym(nil, name) != nil }
 }

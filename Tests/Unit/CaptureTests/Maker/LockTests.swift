@@ -28,7 +28,7 @@ struct LockTests {
   @Test("a crash records the Swift tasks of other threads with name, priority and awaiting functions")
   func waitingTask() throws {
     var contents = try capture("task-beside-task")
-    // The crash is repeated if a thread did not run at all during the sweep.
+    // Repeats the crash if a thread did not run at all during the thread sweep.
     for _ in 0..<3 where contents.threads.contains(where: { $0.answer != .whole }) {
       contents = try capture("task-beside-task")
     }

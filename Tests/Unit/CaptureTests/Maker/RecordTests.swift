@@ -63,7 +63,7 @@ struct RecordTests {
     let record = try #require(try capture("task-named").records.first)
     let task = try #require(record.task)
     #expect(task.name == "restock the shelves")
-    // The task's own priority is 0x09. A task of higher priority that waits for this task may have raised the priority.
+    // The task's own priority is 0x09. A task of higher priority that waits for this task can have raised the priority.
     #expect([0x09, 0x15, 0x19].contains(task.priority))
     #expect(task.id > 0)
   }
@@ -88,13 +88,13 @@ struct RecordTests {
     #expect(!record.memory.isEmpty)
     for memory in record.memory {
       #expect(memory.start % 8 == 0 && memory.bytes.count % 8 == 0 && !memory.bytes.isEmpty)
-      // Memory that is on the recorded stack is not recorded a second time.
+      // Memory that is part of the recorded stack is not recorded a second time.
       let stack = record.stackStart..<record.stackStart + UInt64(record.stack.count)
       let range = memory.start..<memory.start + UInt64(memory.bytes.count)
       #expect(record.registers.contains { range.contains($0) && !stack.contains($0) })
     }
-    // The start and the end of the heap are equal if the allocator does not use brk(2). A sanitizer's allocator does
-    // not use it.
+    // If the allocator does not use brk(2), the start and the end of the heap are equal. The allocator of a sanitizer
+    // does not use it.
     #expect(contents.memory.heapStart ?? 0 <= record.heapEnd)
   }
 }

@@ -4,7 +4,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Runs the writer and the reader of the ring concurrently.
+/// Tests the writer and the reader of the ring, which run at the same time.
 ///
 /// Four threads of a child process write while this process reads. This process kills the child at random times,
 /// `RING_TORTURE_KILLS` times in total: 100 times in CI under each sanitizer.
@@ -19,7 +19,7 @@ struct RingTortureTests {
     for round in 0..<Self.kills {
       let writer = try RingWriter()
       let mapping = try writer.openRing()
-      // Some rounds end after the first records, others after every slot has been written several times.
+      // Some rounds end after the first records, and others after the writers have filled every slot several times.
       var contents = mapping.contents()
       var looks = 0
       while contents.records.isEmpty || looks < round % 5 {
@@ -35,14 +35,15 @@ struct RingTortureTests {
       records += last.records.count
       torn += last.losses["torn"] ?? 0
     }
-    // Each round should leave at least one record. The test would prove nothing if no kill ever interrupted a write.
+    // On average, each round must leave at least one record. The test would prove nothing if no kill interrupted a
+    // write.
     #expect(records >= Self.kills)
     if Self.kills >= 100 { #expect(torn > 0) }
   }
 
   @Test("a ring with four writers is read correctly by a thread of the same process")
   func together() throws {
-    // Under ThreadSanitizer, a data race between the writer and the reader ends the process.
+    // Under ThreadSanitizer, a data race between a writer and the reader ends the process.
     for _ in 0..<max(2, Self.kills / 10) {
       let writer = try RingWriter(["together"])
       let status = writer.wait()
@@ -79,7 +80,7 @@ private final class RingWriter {
     try Data().write(to: complaints)
     process.executableURL = TestProgram.url("shim-host")
     process.arguments = ["ring"] + arguments
-    // If a sanitizer finds a fault, it ends the writer before this process kills it.
+    // A sanitizer that finds a fault ends the writer before this process kills it.
     process.environment = ["TSAN_OPTIONS": "halt_on_error=1", "ASAN_OPTIONS": "detect_leaks=0"]
     process.standardOutput = output
     process.standardError = try FileHandle(forWritingTo: complaints)
@@ -93,12 +94,12 @@ private final class RingWriter {
 
   var isRunning: Bool { process.isRunning }
 
-  /// The writer's output on standard error.
+  /// The standard error of the writer.
   func complaint() -> String {
     (try? String(contentsOf: folder.appending(path: "complaints"), encoding: .utf8)) ?? ""
   }
 
-  /// Maps the ring with the descriptor whose number the writer has printed.
+  /// Maps the ring through the descriptor whose number the writer has printed.
   func openRing() throws -> RingMapping {
     let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
     let number = try #require(
@@ -109,7 +110,7 @@ private final class RingWriter {
 
   /// The writer's exit status.
   ///
-  /// The value is -1 if a signal ended the writer.
+  /// It is -1 if a signal ended the writer.
   func wait() -> Int32 {
     process.waitUntilExit()
     return process.terminationReason == .exit ? process.terminationStatus : -1

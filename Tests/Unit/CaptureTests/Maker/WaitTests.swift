@@ -9,7 +9,7 @@ struct WaitTests {
     "a crash beside a waiting main thread ends the process by its signal, whatever call the sweep interrupts",
     arguments: Scenario.waits.map(\.name))
   func signal(scenario: String) throws {
-    // If the process ended in another way, there is no ring to read.
+    // If the process ended in another way, there is no ring.
     let contents = try capture(scenario)
     #expect(contents.records.map(\.signal) == [11])
     #expect(contents.threads.count >= 1)

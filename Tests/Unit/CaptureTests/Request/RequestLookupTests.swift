@@ -8,12 +8,12 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests that a record names the request of the crash.
+/// Tests that the record of a crash names the request that crashed.
 ///
-/// Each crash happens in its own process, while other requests run.
+/// Each crash occurs in a separate process, while other requests run.
 @Suite("The request of a crash", .unlessSanitized)
 struct RequestLookupTests {
-  /// Combines each way to run code with two faults, so that each fault is tested with and without a request.
+  /// Combines each way to run code with two of the faults, so that each fault is tested with and without a request.
   private static let crashes = RequestWay.allCases.enumerated().flatMap { index, way in
     [0, 2].map { (way, RequestFault.allCases[(index + $0) % RequestFault.allCases.count]) }
   }
@@ -68,8 +68,7 @@ struct RequestLookupTests {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(trapSignal)) { [directory = directory as String] in
         startShield(spool: directory)
-        // 70 threads are enough to use all parts of the table, because each of the first 64 threads begins its search
-        // in its own part.
+        // Each of the first 64 threads begins its search in its own part of the table, so 70 threads use all parts.
         for number in 0..<70 {
           let hasEnded = DispatchSemaphore(value: 0)
           Thread.detachNewThread {
@@ -116,7 +115,9 @@ struct RequestLookupTests {
   }
 }
 
-/// Runs other requests until the process ends, and lets the test run between two requests.
+/// Runs other requests until the process ends.
+///
+/// Between two requests, it lets the test run.
 private func beBusy() {
   for number in 0..<8 {
     Task.detached {

@@ -1,11 +1,11 @@
-// Shared helpers of the tests of requests: the bytes of a ring, and the ring of a spool directory.
+// Code that the tests of requests share: the bytes of a ring, and the ring of a spool directory.
 import CShim
 import CShimRing
 import CrashShield
 import Foundation
 import Glibc
 
-/// A request, read from an entry of a ring.
+/// A request, as an entry of a ring contains it.
 struct WrittenRequest: Equatable {
   var step: UInt64
   var generation: UInt64
@@ -34,21 +34,21 @@ struct WrittenRequest: Equatable {
   }
 
   private static func bytes<Field>(_ field: Field) -> [UInt8] {
-    // Swift imports a C array as a tuple, whose bytes are valid during the call.
+    // Invariant: Swift imports a C array as a tuple, whose bytes are valid during the call.
     unsafe withUnsafeBytes(of: field) { unsafe Array($0) }
   }
 
   var isRunning: Bool { step == UInt64(CS_RING_REQUEST_RUNNING) }
 }
 
-/// The bytes of a ring, which is the ring of this process or a spool file.
+/// The bytes of a ring: that of this process, or that in a spool file.
 @safe
 struct RingBytes {
   private let bytes: UnsafeRawBufferPointer
 
   /// The ring of this process.
   ///
-  /// The ring exists until the process ends.
+  /// Invariant: the ring exists until the process ends.
   static var here: RingBytes {
     unsafe RingBytes(bytes: UnsafeRawBufferPointer(start: cs_testing_ring(), count: MemoryLayout<cs_ring>.size))
   }
@@ -57,7 +57,7 @@ struct RingBytes {
 
   var header: cs_ring_header { load(at: 0) }
 
-  /// The entries up to the highest entry that was ever used.
+  /// The entries of the request table, up to the highest entry that was ever used.
   var requests: [WrittenRequest] { (0..<Int(header.request_high)).map(request(at:)) }
 
   func request(at index: Int) -> WrittenRequest {
@@ -82,7 +82,7 @@ struct RingBytes {
 
   func load<Value: BitwiseCopyable>(at offset: Int) -> Value {
     precondition(unsafe offset >= 0 && offset + MemoryLayout<Value>.size <= bytes.count)
-    // The range lies inside the ring, because the line above checks it.
+    // Invariant: the range lies inside the ring, because the line above checks it.
     return unsafe bytes.loadUnaligned(fromByteOffset: offset, as: Value.self)
   }
 }
@@ -97,11 +97,11 @@ func withSpooledRing<Result>(in directory: String, _ body: (RingBytes) throws ->
 /// Reads the ring in a file.
 func withRing<Result>(at path: URL, _ body: (RingBytes) throws -> Result) throws -> Result {
   let file = try Data(contentsOf: path)
-  // The bytes of the file stay valid while the closure runs.
+  // Invariant: the bytes of the file stay valid while the closure runs.
   return try unsafe file.withUnsafeBytes { try body(unsafe RingBytes(bytes: $0)) }
 }
 
-/// A gate that opens once, and then lets all waiting tasks continue.
+/// A gate. Tasks wait until it opens; it never closes again.
 actor Gate {
   private var waiting: [CheckedContinuation<Void, Never>] = []
   private var isOpen = false
@@ -110,7 +110,7 @@ actor Gate {
     if !isOpen { await withCheckedContinuation { waiting.append($0) } }
   }
 
-  /// Returns as soon as `count` tasks wait.
+  /// Returns when at least `count` tasks wait.
   func isFull(_ count: Int) async {
     while waiting.count < count { await Task.yield() }
   }

@@ -8,7 +8,7 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Tests of the table of requests.
+/// Tests the table of requests.
 ///
 /// Each test runs in its own process, because a process can start the shield only once.
 @Suite("The requests in flight")
@@ -137,15 +137,15 @@ struct RequestTableTests {
       let other = SecondEnd()
       Thread.detachNewThread { other.run() }
       for number in 0..<count {
-        // The string stays valid until the closure returns, and the C function copies it.
+        // Invariant: the string stays valid until the closure returns, and the C function copies it.
         let request = unsafe "twice".withCString { name in
           let text = unsafe cs_shim_text(start: name, bytes: 5)
           return unsafe cs_shim_request_begin(text, text)
         }
         cs_shim_request_run(request)
         other.request.store(request, ordering: .releasing)
-        // The other thread reads the request's number with a small delay. The delay varies, so that in some rounds both
-        // threads end the request at the same time.
+        // The other thread sees the request's number after a short delay. Vary the delay of this thread, so that in
+        // some rounds both threads end the request at the same time.
         for _ in 0..<number % 256 { _ = other.request.load(ordering: .relaxed) }
         cs_shim_request_end(request, false)
         while other.ends.load(ordering: .acquiring) != number + 1 { sched_yield() }
@@ -240,12 +240,12 @@ struct RequestTableTests {
   }
 }
 
-/// Ends, on its own thread, each request that the test's thread also ends.
+/// Ends each request that the test's thread also ends, on another thread.
 private final class SecondEnd: Sendable {
   let request = Atomic<UInt64>(0)
   let ends = Atomic(0)
 
-  /// Never returns: the end of the process ends the thread.
+  /// Never returns: its thread runs until the process ends.
   func run() {
     var last: UInt64 = 0
     while true {
@@ -258,12 +258,12 @@ private final class SecondEnd: Sendable {
   }
 }
 
-/// Copies the first entry as a reader does.
+/// Copies the first entry of the request table, as a reader of the ring does.
 ///
 /// Returns nil if the entry changed during the copy.
 private func copyOfFirst() -> WrittenRequest? {
   let offset = TestRing.request(0)
-  // The ring exists until the process ends, and the entry lies inside the ring.
+  // Invariant: the ring exists until the process ends, and the entry lies inside the ring.
   guard let entry = unsafe cs_testing_ring()?.advanced(by: offset).assumingMemoryBound(to: cs_ring_request.self)
   else { return nil }
   let state = unsafe cs_ring_request_state_acquire(entry)

@@ -1,4 +1,4 @@
-// The ways in which code of a request runs, and the faults that end it.
+// The ways in which a request runs code, and the faults that end the code.
 import CShim
 import CrashShield
 import Dispatch
@@ -7,7 +7,7 @@ import Glibc
 import Synchronization
 import TestKit
 
-/// A way to run the fault, with the request that the report is expected to name.
+/// A way to run the fault, and the request that the report must name.
 enum RequestWay: String, CaseIterable, Codable, Sendable {
   case isolated, taskOfIsolated
   case synchronous, synchronousInTask, nestedSynchronous, task, afterSleep, nested, afterNested, asyncLet, groupChild
@@ -15,7 +15,7 @@ enum RequestWay: String, CaseIterable, Codable, Sendable {
   case otherLocals, asyncLetOfLocals
   case none, detached, dispatch, thread, after, outlived
 
-  /// The operation of the request, or nil if no request is expected.
+  /// The operation of this request; nil if the report must name no request.
   var expected: String? {
     switch self {
     case .none, .detached, .dispatch, .thread, .after, .outlived: nil
@@ -35,11 +35,11 @@ enum RequestWay: String, CaseIterable, Codable, Sendable {
     }
   }
 
-  /// Runs on a thread without a task.
+  /// Runs the fault on a thread without a task.
   private func runSynchronous(_ fault: RequestFault) async {
     let way = self
     Thread.detachNewThread { way.runOnThread(fault) }
-    // The crash of that thread ends the process.
+    // The crash of this thread ends the process.
     while true { await Task.yield() }
   }
 
@@ -53,7 +53,7 @@ enum RequestWay: String, CaseIterable, Codable, Sendable {
         sleepForever()
       }
     case .isolated, .taskOfIsolated:
-      // With this limit, no trap is contained, so each fault ends the process.
+      // With this budget, the shield contains no trap, so each fault ends the process.
       Shield.maximumContainedFaults = 0
       Shield.withRequest("the request") {
         try? Shield.isolated { [self] in
@@ -83,7 +83,7 @@ enum RequestWay: String, CaseIterable, Codable, Sendable {
           fault.happen()
         }
       }
-      // The next request on this thread gets the entry of the request that has ended.
+      // The next request on this thread reuses the entry of the request that has ended.
       Shield.withRequest("another request") {
         hasEnded.set()
         sleepForever()

@@ -8,7 +8,7 @@ import Testing
 /// A ring and a hello that the library of commit 6ec4bb42 wrote, in `crash-maker array-index` with a static Swift
 /// library.
 ///
-/// That library wrote a ring of version 5, which the current crashd must also read. An older crashd refuses a ring of
+/// The library wrote a ring of version 5, which the current crashd must also read. An older crashd refuses a ring of
 /// version 6 (docs/decisions/0136-requests-in-flight.md).
 @Suite("Compatibility of library and crashd")
 struct CompatibilityTests {
@@ -32,7 +32,7 @@ struct CompatibilityTests {
   @Test("crashd reads a ring of version 5 that an older library wrote")
   func olderLibrary() throws {
     let ring = try recordedRing()
-    // The bytes are valid during the closure, and the reader is used only inside of it.
+    // Invariant: the bytes are valid during the closure, which is the only user of the reader.
     let contents = try unsafe ring.withUnsafeBytes { try unsafe RingReader(bytes: $0).contents() }
     #expect(contents.identity.name == "recorded" && contents.identity.executable == "/tmp/crash-maker")
     let record = try #require(contents.records.first)

@@ -5,7 +5,7 @@ import Synchronization
 import TestKit
 import Testing
 
-/// Checks the properties that must hold for the contents of any ring.
+/// Checks the properties that must hold for a ring with any contents.
 private func expectSane(_ contents: RingContents) {
   #expect(contents.images.count <= 512 && contents.images.allSatisfy { $0.start < $0.end && $0.bias <= $0.start })
   #expect(contents.records.count <= 64 && contents.breadcrumbs.count <= 128 && contents.annotations.count <= 64)
@@ -21,7 +21,7 @@ private func expectSane(_ contents: RingContents) {
 
 @Suite("A hostile ring")
 struct HostileRingTests {
-  /// A ring that has an entry of every kind.
+  /// A ring that has an entry of each kind.
   private func fullRing() -> TestRing {
     let ring = TestRing()
     ring.addImage(0, start: 0x1000)
@@ -143,7 +143,7 @@ struct HostileRingTests {
         shared.ring.set(\cs_ring_slot.state, at: TestRing.slot(0), UInt64(CS_RING_STATE_WRITING))
         shared.ring.addRecord(
           slot: 0, message: letter == 0x61 ? "a" : "b", stack: [UInt8](repeating: letter, count: 4096))
-        // The pause between two writes varies, so that some pauses are long enough for a complete copy of the ring.
+        // The pause between two writes varies, so that the reader can copy the whole ring during some of the pauses.
         for _ in 0..<generator.next() % 10_000 where shared.isDone.load(ordering: .relaxed) { break }
       }
     }
@@ -167,7 +167,7 @@ struct HostileRingTests {
 
 /// A ring that one thread writes while another thread reads it.
 ///
-/// This data race is intended, because the test is about it.
+/// Invariant: this data race is intended, because the test is about it.
 private final class SharedRing: @unchecked Sendable {
   let ring = TestRing()
   let isDone = Atomic(false)

@@ -46,7 +46,7 @@ struct ImageTests {
     let ring = TestRing()
     ring.addImage(0, start: 0x1000)
     ring.addImage(1, start: 0x2000)
-    // This image was loaded at the same address after the first image had been unloaded.
+    // The program loaded this image at the address of the first image, after it had unloaded the first image.
     ring.addImage(2, start: 0x1000)
     ring.addRecord(
       slot: 0,

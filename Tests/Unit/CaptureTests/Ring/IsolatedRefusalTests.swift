@@ -7,7 +7,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests traps that end the process even in isolated work.
+/// Tests traps that end the process although they occur in isolated work.
 ///
 /// Each test runs in its own process.
 @Suite("Isolated work: traps that are not contained", .unlessSanitized)
@@ -78,7 +78,7 @@ struct IsolatedRefusalTests {
     await #expect(processExitsWith: .signal(trapSignal)) {
       await mustCrash {
         startShield()
-        // The string is never freed, because the function keeps the pointer until the process ends.
+        // Never frees the string, because the function keeps the pointer until the process ends.
         unsafe cs_testing_contained_ignore(strdup("libc.so"))
         guard Shield.status.containmentObstacle == "the C library is not found among the images" else {
           complain("no reason")
@@ -129,7 +129,7 @@ struct IsolatedRefusalTests {
         let child = fork_()
         if child == 0 { _ = shelf(0) }
         var status: Int32 = 0
-        // waitpid() writes one status. The loop repeats the call if a signal interrupts it.
+        // waitpid() writes one status. Repeats the call if a signal interrupts it.
         while unsafe waitpid(child, &status, 0) == -1 && errno == EINTR {}
         return status
       }
@@ -164,22 +164,22 @@ private enum Lazy {
 
 /// Swift marks fork() as unavailable.
 ///
-/// The test therefore imports the symbol by its name.
+/// Therefore the test imports the symbol by its name.
 @_silgen_name("fork")
 private func fork_() -> pid_t
 
-/// The handler that was installed before this one.
+/// The handler that was installed before the test's handler.
 ///
-/// The variable is written once, before any other handler can read it.
+/// Invariant: the variable is written once, before another handler can read it.
 nonisolated(unsafe) private var before = sigaction()
 
-/// Installs a handler that calls the previous handler.
+/// Installs a handler that calls the handler before it.
 private func chainHandler() {
   var action = sigaction()
   action.sa_flags = SA_SIGINFO | SA_ONSTACK
   unsafe action.__sigaction_handler.sa_sigaction = { signal, information, context in
     unsafe before.__sigaction_handler.sa_sigaction(signal, information, context)
   }
-  // `action` and `before` are complete sigaction structures, and live until the call returns.
+  // Invariant: `action` and `before` are complete sigaction structures, and live until the call returns.
   guard unsafe sigaction(trapSignal, &action, &before) == 0 else { complain("no handler") }
 }

@@ -5,7 +5,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests how a trap in isolated async work affects its tasks, actors and gates (ExclusiveGate).
+/// Tests how a trap in isolated async work affects tasks, actors and gates (ExclusiveGate).
 ///
 /// Each test runs in its own process.
 @Suite("Isolated work: tasks", .unlessSanitized)
@@ -111,7 +111,7 @@ struct IsolatedTaskTests {
         let outside = threadNumber()
         return (await Elsewhere.shared.threadNumber(), (outside, threadNumber()))
       }
-      // The work resumes on its own thread, not on the thread of the actor.
+      // The work resumes on its own thread, and not on the thread of the actor.
       Glibc.exit(inside != outside.0 && outside.0 == outside.1 ? rightStatus : 1)
     }
   }
@@ -209,7 +209,7 @@ struct IsolatedTaskTests {
   }
 }
 
-/// Cancels a task in isolated work.
+/// Cancels the current task in isolated work.
 ///
 /// This function is not async, so that Swift selects the synchronous overload of `Shield.isolated`.
 private func cancelInIsolatedWork(_ task: Task<Void, Never>) throws { try Shield.isolated { task.cancel() } }

@@ -1,4 +1,4 @@
-// Shared code of the tests of isolated work, which runs in the processes that these tests start.
+// Code that the tests of isolated work share. It runs in the processes that these tests start.
 import CShim
 import CShimRing
 import CrashRing
@@ -13,7 +13,7 @@ extension Trait where Self == ConditionTrait {
   static var unlessSanitized: Self {
     .disabled("a sanitizer answers bad accesses and forks itself, and calls our handler late") {
       ["__asan_init", "__tsan_init"].contains { (name: String) in
-        // dlsym() only searches the loaded libraries; the name is a valid C string during the call.
+        // Invariant: dlsym() only searches the loaded libraries, and the name is a valid C string during the call.
         unsafe dlsym(nil, name) != nil
       }
     }
@@ -25,8 +25,8 @@ let rightStatus: Int32 = 42
 
 /// Runs work that must end the process.
 ///
-/// An error that leaves the body of an exit test would end the process with SIGILL, as a trap does. This function
-/// therefore catches the error.
+/// An error that leaves the body of an exit test would end the process with SIGILL, as a trap does. Therefore this
+/// function catches the error.
 func mustCrash(_ work: () async throws -> Void) async {
   do { try await work() } catch { complain("not crashed: \(error)") }
   complain("not crashed")
@@ -56,7 +56,7 @@ func shelf(_ number: Int) -> Int {
 @_optimize(none)
 func opaque<Value>(_ value: Value) -> Value { value }
 
-/// Runs on the executor of its task, not on the executor of the caller.
+/// Runs on the executor of its task, and not on the executor of the caller.
 @concurrent
 func trapAtHome() async { _ = shelf(0) }
 
@@ -64,7 +64,7 @@ func trapAtHome() async { _ = shelf(0) }
 @inline(never)
 func threadNumber() -> pid_t { thread_() }
 
-/// An actor whose work does not run on the isolated thread.
+/// An actor that does not run on the thread of the isolated work.
 actor Elsewhere {
   static let shared = Elsewhere()
   private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -96,9 +96,9 @@ actor Elsewhere {
 /// The incidents that this process has recorded.
 func incidents() throws -> [Incident] { try ring().incidents }
 
-/// Checks for `count` incidents of isolated work.
+/// Checks that this process has recorded `count` incidents of isolated work.
 ///
-/// Each of these incidents must have one trap, with its message and stack.
+/// Each of these incidents must be one trap, with its message and stack.
 func check(incidents count: Int, haveWords: Bool = true) throws {
   let contents = try ring()
   let incidents = contents.incidents
@@ -122,10 +122,10 @@ func withSpool(_ body: (String) async throws -> Void) async throws {
   try await body(spool.path)
 }
 
-/// Returns the only ring in a spool directory.
+/// Returns the ring of a spool directory, which must contain only one.
 func ringContents(ofSpool directory: String) throws -> RingContents {
   let name = try #require(try FileManager.default.contentsOfDirectory(atPath: directory).first)
-  // The path contains no NUL.
+  // Invariant: the path contains no NUL.
   let descriptor = unsafe open("\(directory)/\(name)", O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
   defer { close(descriptor) }
   return try RingMapping(spoolFile: descriptor).contents()
@@ -139,6 +139,6 @@ private func ring() throws -> RingContents {
   ).contents()
 }
 
-/// glibc declares gettid() under a condition that Swift's import does not meet.
+/// Swift does not import gettid(), because glibc declares it only under a condition.
 @_silgen_name("gettid")
 private func thread_() -> pid_t

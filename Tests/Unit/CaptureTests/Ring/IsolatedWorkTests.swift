@@ -7,14 +7,14 @@ import Synchronization
 import TestKit
 import Testing
 
-/// Tests traps that end the work but not the process, and their incidents in the ring.
+/// Tests traps that end the isolated work but not the process, and the incidents that they leave in the ring.
 ///
 /// Each test runs in its own process.
 @Suite("Isolated work", .unlessSanitized)
 struct IsolatedWorkTests {
   private static let calls = 300
   private static let traps = 30
-  // The number of traps with a message that is longer than the part of the message buffer that one read returns.
+  // The number of traps whose message is longer than the part of the message buffer that one read returns.
   private static let longTraps = 12
 
   @Test("of 300 isolated calls, the 30 that trap throw an error; a trap beyond the budget ends the process")
@@ -53,7 +53,7 @@ struct IsolatedWorkTests {
       guard incident.use.count == 32, Set(incident.use.suffix(24)).count == 1, trap.registers.count == 16 else {
         complain("\(incident)")
       }
-      // Register 7 is the stack pointer, in the DWARF numbers of x86-64.
+      // In the DWARF numbers of x86-64, register 7 is the stack pointer.
       guard trap.registers[7] % 8 == 0, trap.registers[7] > 0x1000 else { complain("\(trap)") }
       Glibc.exit(rightStatus)
     }
@@ -92,7 +92,7 @@ struct IsolatedWorkTests {
       let errors = Atomic<Int>(0)
       let gathered = Atomic<Int>(0)
       let threads = 12
-      // Each isolated call blocks its calling thread until the work ends, and therefore needs its own thread.
+      // Each isolated call blocks its calling thread until the work ends. Therefore it needs its own thread.
       let waiting = (0..<threads).map { _ in
         Thread {
           do {
@@ -108,7 +108,7 @@ struct IsolatedWorkTests {
       }
       for thread in waiting { thread.start() }
       while errors.load(ordering: .acquiring) < threads { sched_yield() }
-      // The messages are not checked, because an incident may contain the messages of several simultaneous traps.
+      // Does not check the messages, because an incident can contain the messages of several simultaneous traps.
       try check(incidents: threads, haveWords: false)
       Glibc.exit(rightStatus)
     }
@@ -147,8 +147,8 @@ struct IsolatedWorkTests {
       _ = try? Shield.isolated { shelf(0) }
       guard let thread = try incidents().first?.useTid else { complain("no incident") }
       while true {
-        // The second argument is the operation: first FUTEX_WAKE_PRIVATE, which wakes the caller, and then
-        // FUTEX_WAIT_PRIVATE (0x80), in which the thread stays.
+        // The second argument is the futex operation: first FUTEX_WAKE_PRIVATE, which wakes the caller, and then
+        // FUTEX_WAIT_PRIVATE (0x80), in which the thread remains.
         switch try systemCall(of: thread) {
         case .inside(number: SYS_futex_, let arguments) where arguments.dropFirst().first == "0x80":
           Glibc.exit(rightStatus)
@@ -242,10 +242,10 @@ private func isEndedFromWithin() -> Bool {
 /// In an async function, Swift resolves `Shield.isolated` to the asynchronous overload, even for synchronous work.
 private func emptyShelf() async throws { _ = try await Shield.isolated { shelf(0) } }
 
-/// Whether a thread is inside a system call.
+/// Whether a thread is in a system call.
 private enum ThreadPlace {
   case inside(number: Int, arguments: ArraySlice<Substring>)
-  /// The thread runs, or waits in the kernel outside a system call.
+  /// The thread runs, or waits in the kernel outside of a system call.
   case outside
 }
 
@@ -255,7 +255,7 @@ private func systemCall(of thread: Int32) throws -> ThreadPlace {
   return .inside(number: number, arguments: words.dropFirst())
 }
 
-/// The number of the system call futex on x86-64.
+/// The number of the futex system call on x86-64.
 ///
 /// Swift does not import this constant.
 private let SYS_futex_ = 202

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("RecordLine")
 struct RecordLineReaderTests {
-  /// A ring with one crash.
+  /// A ring that contains one crash.
   private static func ring() -> TestRing {
     let ring = TestRing()
     ring.addImage(0, start: 0x40_0000, path: "/srv/server", flags: 1)
@@ -31,7 +31,7 @@ struct RecordLineReaderTests {
     }
   }
 
-  /// Returns the reason why the reader refuses these pieces in a payload with a correct checksum.
+  /// Puts these pieces into a payload with a correct checksum, and returns the reason why the reader refuses them.
   private static func reason(_ pieces: [UInt8]) -> String? {
     guard case .malformed(let why) = error(TestRecordLine.text(TestRecordLine.payload(pieces))) else { return nil }
     return why
@@ -112,7 +112,7 @@ struct RecordLineReaderTests {
 
   @Test("a record line is refused if the unused bits in its last base64 digit are not 0")
   func lastBits() {
-    // A payload of 23 bytes ends in a digit with two unused bits.
+    // The last digit of a payload of 23 bytes has two unused bits.
     let text = TestRecordLine.text(TestRecordLine.payload([0x80]))
     var wrong = Array(text.utf8)
     let last = wrong.removeLast()
@@ -140,7 +140,7 @@ struct RecordLineReaderTests {
     func literal(_ base: UInt8, _ value: UInt64, _ bytes: Int) -> [UInt8] {
       [base << 4 | UInt8(bytes)] + (0..<bytes).map { UInt8(truncatingIfNeeded: value >> (8 * UInt64($0))) }
     }
-    // One expression would take Swift 6.2 too long to type-check.
+    // Swift 6.2 would take too long to type-check one expression.
     var words = literal(0, TestRecordLine.zigzag(Int64(first)), 6)  // base 1
     words += literal(0, TestRecordLine.zigzag(Int64(second)), 8)  // base 2
     words += literal(1, TestRecordLine.zigzag(-0x10), 1)  // relative to the first word, and base 1 afterwards
@@ -201,7 +201,7 @@ struct RecordLineReaderTests {
     for _ in 0..<4_000 {
       let count = Int.random(in: 0...64, using: &generator)
       var pieces = (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-      // Half of the payloads begin with a good piece, so that errors occur behind it too.
+      // Half of the payloads begin with a valid piece, so that errors also occur after it.
       if Bool.random(using: &generator) {
         pieces = TestRecordLine.piece(at: 1_024, words: [.max, 1, 1 << 40]) + pieces
       }

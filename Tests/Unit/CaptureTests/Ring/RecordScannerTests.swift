@@ -3,7 +3,7 @@ import Testing
 
 @Suite("RecordScanner")
 struct RecordScannerTests {
-  /// Scans a log that arrives in pieces of the given size.
+  /// Scans a log that arrives in pieces of this size.
   private static func scan(_ log: [UInt8], by size: Int = 1 << 16) -> [RecordScanner.Found] {
     var (scanner, found): (RecordScanner, [RecordScanner.Found]) = (RecordScanner(), [])
     for start in stride(from: 0, to: log.count, by: size) {

@@ -48,7 +48,7 @@ struct RingFormatTests {
     }
   }
 
-  /// The cells of each table row, without backquotes.
+  /// The cells of each row of the table, without backquotes.
   private static func rows() throws -> [[String]] {
     let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../../docs/ring-format.md")
     let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)

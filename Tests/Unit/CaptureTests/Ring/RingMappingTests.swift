@@ -35,8 +35,8 @@ struct RingMappingTests {
     #expect(contents.records.map(\.message) == ["first", "last"])
     #expect(contents.losses == [:])
     _ = mapping.observations(usedBy: file.descriptor)
-    // Reading a used slot reads the whole record, which has five pages, and allocates these pages in the file. In the
-    // ring of a process, the writer has already allocated them.
+    // Reading a used slot reads the whole record, which has five pages. This allocates the pages in the file. In the
+    // ring of a process, the writer has already allocated these pages.
     #expect(try file.blocks() - before <= 2 * 5 * 4_096 / 512)
     // After the descriptor is closed, the mapping reads all pages, with the same result.
     #expect(mapping.contents().records.map(\.message) == ["first", "last"])
@@ -111,7 +111,7 @@ struct RingMappingTests {
     #expect(throws: RingError.systemCall(name: "fcntl(F_GET_SEALS)", errno: EBADF)) {
       try RingMapping(descriptor: -1)
     }
-    // A string literal is terminated by a NUL.
+    // Invariant: a NUL terminates the string literal.
     let null = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
     defer { close(null) }
     #expect(throws: RingError.self) { try RingMapping(descriptor: null) }

@@ -52,7 +52,7 @@ struct RingReaderTests {
   func wrongSize(size: Int) {
     let ring = TestRing()
     #expect(throws: RingError.size(found: size, expected: MemoryLayout<cs_ring>.size)) {
-      // The bytes are a part of the ring's own memory, and the ring exists until the call has returned.
+      // Invariant: the bytes are a part of the ring's own memory, and the ring exists until the call has returned.
       _ = try unsafe RingReader(bytes: UnsafeRawBufferPointer(rebasing: ring.memory[..<size]))
     }
     #expect(throws: RingError.size(found: 0, expected: MemoryLayout<cs_ring>.size)) {
@@ -109,7 +109,7 @@ struct RingReaderTests {
     let ring = TestRing()
     ring.addRecord(slot: 0)
     ring.set(\cs_ring_slot.state, at: TestRing.slot(0), 1 << 2 | UInt64(CS_RING_STATE_PENDING))
-    // The memory belongs to the ring, which exists longer than the reader.
+    // Invariant: the memory belongs to the ring, which outlives the reader.
     let reader = try unsafe RingReader(bytes: UnsafeRawBufferPointer(ring.memory))
     #expect(reader.contents(hasEnded: false).records.isEmpty)
     #expect(reader.contents().records.map(\.slot) == [0])
@@ -117,8 +117,8 @@ struct RingReaderTests {
     ring.set(\cs_ring_record.sequence, at: TestRing.record(1), 1)
     ring.commit(slot: 1)
     #expect(reader.contents().records.map(\.slot) == [1])
-    // The process survived the crash in slot 1, and the later fault in slot 0 ended it. The header may not count the
-    // survived crash yet, because the handler updates the count only at the next crash.
+    // The process survived the crash in slot 1. The later fault in slot 0 ended it. The header need not count the
+    // survived crash, because the handler updates this count only at the next crash.
     ring.set(\cs_ring_record.sequence, at: TestRing.record(0), 2)
     ring.commit(slot: 0)
     ring.set(\cs_ring_slot.state, at: TestRing.slot(0), 1 << 2 | UInt64(CS_RING_STATE_PENDING))

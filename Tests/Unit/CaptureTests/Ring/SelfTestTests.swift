@@ -5,7 +5,7 @@ import Testing
 @Suite("A self-test of a ring")
 struct SelfTestTests {
   private func read(_ ring: TestRing) throws -> GuardSelfTest? {
-    // The ring exists longer than the reader.
+    // Invariant: the ring outlives the reader.
     defer { withExtendedLifetime(ring) {} }
     return try unsafe RingReader(bytes: UnsafeRawBufferPointer(ring.memory)).guardSelfTest()
   }

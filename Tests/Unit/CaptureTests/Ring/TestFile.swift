@@ -1,11 +1,13 @@
 import CShimRing
 import Glibc
 
-/// An unnamed file, in memory or on disk, which the test closes.
+/// An unnamed file, in memory or on disk.
+///
+/// The test closes it.
 struct TestFile {
   let descriptor: Int32
 
-  // The values are from <linux/fcntl.h>, because Swift's Glibc module does not export them.
+  // The values of <linux/fcntl.h>, which Swift's Glibc module does not export.
   static let seal: Int32 = 0x1
   static let shrink: Int32 = 0x2
   static let grow: Int32 = 0x4
@@ -15,18 +17,18 @@ struct TestFile {
 
   /// Makes an empty memfd that allows sealing.
   static func memory() throws -> TestFile {
-    // memfd_create() is looked up by name, because Swift's Glibc module does not export it. The loaded C library
-    // defines it with this type.
+    // Looks up memfd_create() by its name, because Swift's Glibc module does not export it. Invariant: the loaded C
+    // library defines it with this type.
     typealias Create = @convention(c) (UnsafePointer<CChar>, UInt32) -> Int32
     guard let symbol = unsafe dlsym(nil, "memfd_create") else { throw SystemError(errno: ENOSYS) }
     let create = unsafe unsafeBitCast(symbol, to: Create.self)
     return try unsafe TestFile(descriptor: checked(create("ring-test", closeOnExec | allowSealing)))
   }
 
-  /// Creates an empty file that is deleted when it is closed.
+  /// Creates an empty file that the kernel deletes when the test closes it.
   static func disk() throws -> TestFile {
     var path = Array("/tmp/cs-ring-XXXXXX\0".utf8CString)
-    // The array is terminated by a NUL, and mkstemp() changes only the letters X at its end.
+    // Invariant: a NUL terminates the array, and mkstemp() changes only the letters X at its end.
     let descriptor = try unsafe checked(mkstemp(&path))
     _ = try unsafe checked(unlink(path))
     return TestFile(descriptor: descriptor)
@@ -38,15 +40,15 @@ struct TestFile {
 
   func seal(_ seals: Int32 = seal | shrink | grow) throws { _ = try checked(fcntl(descriptor, Self.addSeals, seals)) }
 
-  /// The memory or disk space that the file uses, in units of 512 bytes.
+  /// The memory or the disk space that the file uses, in units of 512 bytes.
   func blocks() throws -> Int {
     var status = stat()
-    // fstat writes one struct stat.
+    // Invariant: fstat writes one struct stat.
     _ = try unsafe checked(fstat(descriptor, &status))
     return Int(status.st_blocks)
   }
 
-  /// The part of the file that is resident memory of this process, in KiB: the `Rss` of its mappings (proc(5)).
+  /// The resident memory of this process that belongs to the file, in KiB: the `Rss` of its mappings (proc(5)).
   func residentKiB() throws -> Int {
     var status = stat()
     // fstat writes one struct stat.
@@ -66,7 +68,7 @@ struct TestFile {
     defer { _ = Glibc.close(descriptor) }
     var (text, piece) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
     while true {
-      // read() writes at most as many bytes as the array has.
+      // Invariant: read() writes at most as many bytes as the array has.
       let count = try unsafe checked(read(descriptor, &piece, piece.count))
       if count == 0 { return String(decoding: text, as: UTF8.self) }
       text += piece.prefix(count)
@@ -78,11 +80,11 @@ struct TestFile {
   /// The other pages become holes, as in the ring of a process.
   func writePages(of ring: TestRing) throws {
     let page = 4_096
-    // Reading the size of the ring does not access its memory.
+    // Invariant: reading the size of the ring does not access its memory.
     let size = unsafe ring.memory.count
     try resize(to: size)
     for offset in stride(from: 0, to: size, by: page) {
-      // The ring's size is a multiple of the page size, and the slice therefore lies inside the ring's memory.
+      // Invariant: the ring's size is a multiple of the page size, so the slice lies inside the ring's memory.
       let bytes = unsafe UnsafeRawBufferPointer(rebasing: ring.memory[offset..<offset + page])
       guard unsafe bytes.contains(where: { $0 != 0 }) else { continue }
       _ = try unsafe checked(pwrite(descriptor, bytes.baseAddress, page, off_t(offset)))
@@ -93,7 +95,7 @@ struct TestFile {
   func write(_ ring: TestRing, bytes: Int = MemoryLayout<cs_ring>.size) throws {
     var offset = 0
     while offset < bytes {
-      // `offset` and `bytes` lie inside the ring's memory.
+      // Invariant: `offset` and `bytes` lie inside the ring's memory.
       let count = unsafe pwrite(
         descriptor, ring.memory.baseAddress?.advanced(by: offset), bytes - offset, off_t(offset))
       offset += try checked(count)

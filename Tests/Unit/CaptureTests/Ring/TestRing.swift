@@ -5,9 +5,11 @@ import Glibc
 /// A ring in memory, with valid contents like those of a host process, or with hostile contents.
 @safe
 final class TestRing {
-  /// The memory of the ring, which starts as zeros.
+  /// The memory of the ring.
   ///
-  /// Unused pages take no memory, because calloc() does not write to the pages of such a large block.
+  /// It contains only zeros at first.
+  ///
+  /// calloc() does not write to the pages of such a large block, so unused pages take no memory.
   let memory: UnsafeMutableRawBufferPointer
 
   /// Creates a ring with a valid header and no other contents.
@@ -45,7 +47,7 @@ final class TestRing {
   /// Writes a value at any offset.
   func put<Value: BitwiseCopyable>(_ value: Value, at offset: Int) {
     precondition(unsafe offset >= 0 && offset + MemoryLayout<Value>.size <= memory.count)
-    // The value lies inside the ring, as the line above has checked.
+    // Invariant: the value lies inside the ring, as the line above has checked.
     unsafe memory.storeBytes(of: value, toByteOffset: offset, as: Value.self)
   }
 
@@ -71,7 +73,7 @@ func fieldOffset<Layout>(_ field: PartialKeyPath<Layout>) -> Int {
   return offset
 }
 
-/// The offsets of the ring's parts.
+/// The offsets of the parts of the ring.
 extension TestRing {
   static func image(_ index: Int) -> Int {
     fieldOffset(\cs_ring.images) + index * MemoryLayout<cs_ring_image>.stride
@@ -97,7 +99,7 @@ extension TestRing {
   }
 }
 
-/// Complete entries of each kind.
+/// Adds complete entries of each kind.
 extension TestRing {
   /// Adds an image of 0x1000 bytes to the ring.
   func addImage(
@@ -172,13 +174,13 @@ extension TestRing {
     useRequests(index + 1)
   }
 
-  /// Sets the number of entries that were ever used, and the number of requests that began.
+  /// Sets the number of request entries that were ever used, and the number of requests that began.
   func useRequests(_ count: Int) {
     set(\cs_ring_header.request_high, UInt32(count))
     set(\cs_ring_header.request_begun, UInt64(count))
   }
 
-  /// Switches containment on, as the start of the shield does.
+  /// Switches containment on, as the shield does when it starts.
   func setContainment(_ mode: UInt32, obstacle: UInt32 = 0, budget: UInt32 = 0, count: UInt32 = 0) {
     set(\cs_ring_header.containment_mode, mode)
     set(\cs_ring_header.containment_obstacle, obstacle)
@@ -186,7 +188,9 @@ extension TestRing {
     set(\cs_ring_header.containment_count, count)
   }
 
-  /// Writes a drain, which is under way if `end` is 0.
+  /// Writes the state of a drain.
+  ///
+  /// The drain is in progress if `end` is 0.
   func setDrain(_ end: UInt32, finished: UInt32 = 0, lost: UInt32 = 0, begin_ns: UInt64 = 1_000, end_ns: UInt64 = 0) {
     set(\cs_ring_header.drain_begin_ns, begin_ns)
     set(\cs_ring_header.drain_end_ns, end_ns)
@@ -195,15 +199,15 @@ extension TestRing {
     set(\cs_ring_header.drain_end, end)
   }
 
-  /// Sets the CRC of the request in a slot to the CRC of its current bytes.
+  /// Sets the CRC of the request in a slot to match the current bytes of the request.
   func commitRequest(slot: Int) {
     let base = Self.slot(slot) + fieldOffset(\cs_ring_slot.request)
-    // The request of the slot lies inside the ring.
+    // Invariant: the request of the slot lies inside the ring.
     let crc = unsafe cs_ring_crc32c(0, memory.baseAddress?.advanced(by: base), MemoryLayout<cs_ring_request>.size)
     set(\cs_ring_slot.request_crc, at: Self.slot(slot), crc)
   }
 
-  /// Adds a breadcrumb as its writer does, overwriting the breadcrumb whose ticket is lower by 128.
+  /// Adds a breadcrumb as the library does: it overwrites the breadcrumb whose ticket is lower by 128.
   func addBreadcrumb(ticket: UInt64, _ text: String, level: UInt8 = 0, category: String = "", metadata: String = "") {
     let base = Self.breadcrumb(Int(ticket % UInt64(CS_RING_BREADCRUMB_LIMIT)))
     set(\cs_ring_breadcrumb.sequence, at: base, ticket + 1)
@@ -215,9 +219,9 @@ extension TestRing {
     setBytes(\cs_ring_breadcrumb.text, at: base, Array((text + category + metadata).utf8))
   }
 
-  /// Adds an incident of the quarantine with access kind call.
+  /// Adds an incident of the quarantine with the access kind `call`.
   ///
-  /// If `free` is not empty, the incident also has the data of the object.
+  /// If `free` is not empty, the incident also describes the object.
   func addIncident(
     _ index: Int, key: UInt64, subject: String, first_ns: UInt64, use: [UInt64], free: [UInt64] = []
   ) {
@@ -287,9 +291,9 @@ extension TestRing {
     commit(slot: slot, stackBytes: stack.count)
   }
 
-  /// Computes the CRC over the current bytes and marks the slot as committed.
+  /// Computes the CRC over the current bytes, and marks the slot as committed.
   func commit(slot: Int, stackBytes: Int = 0, generation: UInt64 = 1) {
-    // The record and the stack of a slot lie inside the ring's memory.
+    // Invariant: the record and the stack of a slot lie inside the ring's memory.
     let crc = unsafe cs_ring_crc32c(
       cs_ring_crc32c(0, memory.baseAddress?.advanced(by: Self.record(slot)), MemoryLayout<cs_ring_record>.size),
       memory.baseAddress?.advanced(by: Self.stack(slot)), stackBytes)
@@ -300,19 +304,25 @@ extension TestRing {
 }
 
 extension TestRing {
-  /// The offset of a thread's entry, in the part before the requests.
+  /// The offset of the entry of a thread.
+  ///
+  /// These entries precede the requests.
   static func thread(_ index: Int) -> Int {
     request(0) - (Int(CS_RING_THREAD_LIMIT) - index) * MemoryLayout<cs_ring_thread>.stride
   }
 
-  /// The offset of a request, in the last part of the ring.
+  /// The offset of a request.
+  ///
+  /// The requests are the last part of the ring.
   static func request(_ index: Int) -> Int {
     MemoryLayout<cs_ring>.size - (Int(CS_RING_REQUEST_LIMIT) - index) * MemoryLayout<cs_ring_request>.stride
   }
 
   static func threadRecord(_ index: Int) -> Int { thread(index) + fieldOffset(\cs_ring_thread.record) }
 
-  /// Writes the entry of a swept thread, which has answered the sweep or has not answered it.
+  /// Writes the entry of a thread of the thread sweep.
+  ///
+  /// The thread has answered the sweep, or it has not.
   func addThread(
     _ index: Int, tid: Int32, name: String = "", answer: cs_ring_answer = .CS_RING_ANSWER_WHOLE,
     runState: Character? = nil, frames: [cs_ring_frame] = []
@@ -334,9 +344,9 @@ extension TestRing {
     set(\cs_ring_header.thread_total, at: 0, UInt32(index + 1))
   }
 
-  /// Computes the CRC over the current bytes and marks the entry as committed.
+  /// Computes the CRC over the current bytes, and marks the entry as committed.
   func commit(thread index: Int) {
-    // The record lies inside the ring's memory.
+    // Invariant: the record lies inside the ring's memory.
     let crc = unsafe cs_ring_crc32c(
       0, memory.baseAddress?.advanced(by: Self.threadRecord(index)), MemoryLayout<cs_ring_thread_record>.size)
     set(\cs_ring_thread.crc, at: Self.thread(index), crc)
@@ -345,7 +355,7 @@ extension TestRing {
 }
 
 extension cs_ring_frame {
-  /// Makes a frame that was found by call frame information (CFI).
+  /// Creates a frame that the unwinder found by call frame information (CFI).
   init(_ pc: UInt64, image: UInt16 = UInt16(CS_RING_NO_IMAGE), flags: UInt8 = 0, trust: UInt8 = 2) {
     self.init(pc: pc, function_start: 0, trust: trust, flags: flags, image: image, reserved: 0)
   }

@@ -63,7 +63,7 @@ struct ThreadTests {
     let ring = TestRing()
     ring.addThread(0, tid: 11)
     ring.set(\cs_ring_thread_record.tid, at: TestRing.threadRecord(0), 99)
-    // The lengths are hostile, and the CRC is correct.
+    // The lengths are invalid, but the CRC is correct.
     ring.addThread(1, tid: 12)
     ring.set(\cs_ring_thread_record.frame_count, at: TestRing.threadRecord(1), 155)
     ring.commit(thread: 1)

@@ -8,7 +8,9 @@ import FoundationEssentials
 import Glibc
 import Testing
 
-/// Reads rings that the shield wrote, not rings that the tests construct.
+/// Reads rings that the shield itself wrote.
+///
+/// Other tests construct their rings.
 ///
 /// Each test runs in its own process, because the writer can be started only once per process.
 @Suite("A ring that the capture wrote")
@@ -16,18 +18,18 @@ struct WrittenRingTests {
   /// The exit status of a child in which all checks passed.
   private static let right: Int32 = 42
 
-  /// Starts the capture without crashd, and records some annotations and breadcrumbs.
+  /// Starts the shield without crashd, and records some annotations and breadcrumbs.
   private static func start(spool: String) -> Bool {
     let isStarted = unsafe spool.withCString { spool in
       unsafe "/dev/null/attach".withCString { socket in
-        // All strings are valid during the call, and the call copies them.
+        // Invariant: all strings are valid during the call, and the call copies them.
         var configuration = unsafe cs_shim_configuration()
         unsafe configuration.socket_path = socket
         unsafe configuration.spool_directory = spool
         return unsafe cs_shim_start(&configuration, nil) == .CS_SHIM_OK
       }
     }
-    // The sizes that are passed are the exact sizes of the literals.
+    // Invariant: the passed sizes are the exact sizes of the literals.
     unsafe cs_shim_annotate("removed", 7, "soon", 4)
     unsafe cs_shim_annotate("removed", 7, "", 0)
     unsafe cs_shim_annotate("version", 7, "1.2.3", 5)
@@ -87,7 +89,7 @@ struct WrittenRingTests {
     .enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
   func dangling() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      // One class is protected before the start of the shield, and one after it.
+      // The test protects one class before the shield starts, and one class after it.
       try Shield.protect(Early.self)
       guard WrittenRingTests.start(spool: "/dev/null/spool") else { Glibc.exit(1) }
       try Shield.protect(Victim.self, policy: .absorb)
@@ -155,7 +157,7 @@ struct WrittenRingTests {
 
 class Early {}
 
-/// A class for the use-after-frees of the tests.
+/// The class whose objects the tests use after they are freed.
 class Victim {
   final var number = 7
   @inline(never) func answer() -> Int { number }

@@ -7,13 +7,14 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Tests the diagnosis rules with records of AArch64, which crashd reads on every architecture.
+/// Tests the diagnosis rules with AArch64 records, which crashd reads on every architecture.
 @Suite("The diagnosis of crashes on AArch64")
 struct AArch64DiagnosisTests {
   private static let trap: UInt32 = 0xd420_0020  // brk #1
   private static let load: UInt32 = 0xf940_0c00  // ldr x0, [x0, #0x18]
   private static let store: UInt32 = 0xf900_0c00  // str x0, [x0, #0x18]
-  /// Syndromes of a read, a write and a fetch of a page that is not mapped, and of a write that permissions forbid.
+  /// Exception syndromes: of a read, a write and a fetch of an unmapped page, and of a write that the permissions
+  /// forbid.
   private static let (read, write, fetch, denied) =
     (0x9200_0006 as UInt64, 0x9200_0046 as UInt64, 0x8200_0006 as UInt64, 0x9200_004f as UInt64)
 
@@ -121,7 +122,7 @@ struct AArch64DiagnosisTests {
   @Test("the operand explains an access to a non-canonical address, even if qemu reports the address 0")
   func nonCanonical() {
     let bad: UInt64 = 0x0041_4141_4141_4141
-    // The kernel reports the address without the top byte.
+    // The kernel reports the address without its top byte.
     for (pointer, address) in [(bad, bad + 0x18), (0xaa41_4141_4141_4141, bad + 0x18), (bad, 0)] {
       let record = CrashRecord.sampleAArch64(
         address: address, esr: Self.read, registers: [0: pointer], words: [Self.load])
@@ -129,9 +130,9 @@ struct AArch64DiagnosisTests {
       #expect(diagnosis.rule == "non-canonical-operand")
       #expect(diagnosis.evidence?.contains("([x0, #0x18])") == true)
     }
-    // If the instruction is missing, only the address shows the cause.
+    // If the record has no instruction, only the address shows the cause.
     #expect(Self.diagnosis(.sampleAArch64(address: bad)).rule == "non-canonical")
-    // A jump to a non-canonical address is diagnosed as a bad jump.
+    // A jump to a non-canonical address has the diagnosis of a bad jump.
     #expect(Self.diagnosis(.sampleAArch64(address: bad, pc: bad, esr: Self.fetch)).rule == "jump-to-unmapped")
     // A pointer whose top byte is not 0 is canonical.
     let tagged = CrashRecord.sampleAArch64(
@@ -219,10 +220,10 @@ struct AArch64DiagnosisTests {
   }
 }
 
-/// Tests signals that a handler of a program on AArch64 re-raised.
+/// Tests signals that a handler of a program on AArch64 has re-raised.
 @Suite("Signals that the program's handler re-raises on AArch64")
 struct AArch64FirstFaultTests {
-  /// Returns a stack that contains some words of the handler's frame, and then the kernel's signal frame.
+  /// Returns a stack with some words of the handler's frame, followed by the kernel's signal frame.
   private static func stack(
     signal: Int32, code: Int32, address: UInt64, pc: UInt64, sp: UInt64, esr: UInt64, hasInformation: Bool = true
   ) -> [UInt8] {
@@ -237,7 +238,7 @@ struct AArch64FirstFaultTests {
     var general = [UInt64](repeating: 0x77, count: 31)
     general[0] = 0
     words += information + context + general + [sp, pc, 0x6000_0000, 0]
-    // The records: the vector registers, the syndrome, and the end.
+    // The records of the signal frame: the vector registers, the exception syndrome, and the end.
     words += [528 << 32 | 0x4650_8001] + [UInt64](repeating: 0, count: 65)
     words += [16 << 32 | 0x4553_5201, esr, 0, 0]
     return words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) } }
@@ -282,7 +283,7 @@ struct AArch64FirstFaultTests {
     sent = Self.record(SIGSEGV, code: 1, address: 8, esr: 0x9200_0046)
     sent.frames[3].pc = 0x10034
     #expect(FirstFault(sent, pid: 99) == nil)
-    // The analysis of every shorter stack, and of every changed byte in the context, must not trap.
+    // The analysis must not trap for any shorter stack, or for any changed byte in the context.
     let whole = sent.stack
     sent.frames[3].pc = 0x10030
     for count in stride(from: 0, to: whole.count, by: 8) {
@@ -310,7 +311,7 @@ struct AArch64FirstFaultTests {
     #expect(try rule(SIGSEGV, esr: 0, fault: 0, x0: 0, [store]) == "null-pointer-offset")
     #expect(try rule(SIGSEGV, esr: 0, fault: 0, x0: 0x0041_0000_0000_0000, [store]) == "non-canonical-operand")
     #expect(try rule(SIGTRAP, esr: 0, fault: 0, x0: 0, [0xd420_0020]) == "trap")
-    // The syndrome belongs to an earlier fault, because the instruction accesses another address.
+    // The syndrome belongs to an earlier fault, because the current instruction accesses another address.
     #expect(try rule(SIGSEGV, esr: 0x9200_0046, fault: 0x18, x0: 0x9_0000, [store]) == "raised-signal")
     #expect(try rule(SIGTRAP, esr: 0, fault: 0, x0: 0, [store]) == "raised-signal")
   }

@@ -6,17 +6,19 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Tests the analysis of `abort()` in the first process of a pid namespace, where SIGABRT has no effect.
+/// Tests the analysis of `abort()` in the first process of a PID namespace, where SIGABRT has no effect.
 @Suite("The fault by which abort() ends a process")
 struct AbortFaultTests {
-  /// The record of a SIGABRT that three functions send: `pthread_kill`, `raise` and `abort`.
+  /// The record of a SIGABRT that a function of glibc sends, below three callers: `pthread_kill`, `raise` and `abort`.
   private static func abort() -> CrashRecord {
     CrashRecord.sample(
       signal: SIGABRT, code: -6,
       frames: [.at(0x10010, exact: true), .at(0x10020), .at(0x10030), .at(0x10040), .at(0x10050)])
   }
 
-  /// The record of the fault in `abort()`, with the return addresses in the callers of `abort()`.
+  /// The record of the fault in `abort()`.
+  ///
+  /// It has the return addresses of the callers of `abort()`.
   private static func fault(callers: [UInt64], tid: Int32 = 12) -> CrashRecord {
     var fault = CrashRecord.sample(
       signal: SIGSEGV, code: 128, frames: [.at(0x10034, exact: true)] + callers.map { .at($0) })

@@ -44,8 +44,7 @@ struct CauseTests {
     #expect(DiagnosisRule.diagnose(fatal, at: nil).sentence == "Swift stopped the program: the second thing….")
     #expect(fatal.reason == "shop/Cart.swift:12: Fatal error: the second thing\nhas two lines")
     #expect(fatal.earlierWarnings == [String(Self.leak.dropLast())])
-    // The message is that of a Swift runtime failure, but it is not the cause, because the program itself called
-    // abort().
+    // The message is that of a Swift runtime failure, but not the cause, because the program itself called abort().
     let aborted = facts(SIGABRT, [Self.frame("abort"), Self.own, Self.assertion])
     #expect(DiagnosisRule.diagnose(aborted, at: nil).cause == "abort")
     #expect(aborted.reason.isEmpty && aborted.earlierWarnings?.count == 3)
@@ -107,7 +106,7 @@ struct CauseTests {
       let report = try #require(RingContents.sample([record]).report(SampleSymbols(chains: [0x10: [failure] + chain])))
       return try #require(report.threads[0].frames.first { $0.isOwn })
     }
-    // The innermost function is the runtime's inlined subscript. The caller of the subscript is a function of the
+    // The innermost function is the subscript of the runtime, which was inlined. Its caller is a function of the
     // program, which was also inlined.
     let lookup = try find([
       frame("$sSDyq_SgxcigSS_SiTg5", 7, 23, true), frame("$s4shop6lookupySiSgSS_tF", 2, 75, true),
@@ -117,7 +116,7 @@ struct CauseTests {
     // The innermost function is an inlined function of the program.
     let half = try find([frame("$s4shop4halfySiSgSiF", 11, 18, true), frame("$s4shop1byS2iF", 11, 11, false)])
     #expect(half.mangled == "$s4shop1byS2iF" && half.line == 11)
-    // The inlined function itself has trapped, and not its caller.
+    // The inlined function itself trapped, and not its caller.
     let index = try find([frame("$s4shop5indexyS2iF", 5, 3, true), frame("$s4shop1cyS2iF", 20, 9, false)])
     #expect(index.mangled == "$s4shop5indexyS2iF" && index.line == 5)
     // The innermost function is a closure on the line of its enclosing function.
@@ -127,7 +126,7 @@ struct CauseTests {
 
   /// Returns a frame of a function in the file main.swift.
   ///
-  /// The frame has a line, and the line of the function's declaration, as in debug information.
+  /// The frame has its current line, and the line at which the function is declared, as in debug information.
   private static func function(
     _ name: String, at line: Int, _ column: Int = 9, declaredAt start: Int?, inline: Bool = true
   ) -> SourceFrame {
@@ -146,17 +145,17 @@ struct CauseTests {
       return "\(kept[0].mangled):\(kept[0].line ?? 0):\(kept[0].column ?? 0) of \(kept.count)"
     }
     #expect(place([half, unwrap]) == "$s4shop6unwrapyS2iF:20:4 of 1")
-    // The inlined function belongs to the runtime and has no declaration in the debug information.
+    // The inlined function belongs to the runtime, so the debug information has no declaration for it.
     let lookup = Self.function("$sSDyq_SgxcigSS_SiTg5", at: 20, 4, declaredAt: nil)
     #expect(place([lookup, unwrap]) == "$s4shop6unwrapyS2iF:20:4 of 1")
-    // The inlined function itself has trapped, and not its caller. In the first case, the inlined function is declared
-    // above its caller, and in the second case below its caller.
+    // The inlined function itself has trapped, and not its caller. The inlined function itself trapped, and not its
+    // caller. First it is declared above its caller, and then below.
     let index = Self.function("$s4shop5indexyS2iF", at: 9, 3, declaredAt: 8)
     let below = Self.function("$s4shop5belowyS2iF", at: 33, 3, declaredAt: 30)
     #expect(place([index, unwrap]) == "$s4shop5indexyS2iF:9:3 of 2")
     #expect(place([below, unwrap]) == "$s4shop5belowyS2iF:33:3 of 2")
-    // In the first case, the caller was itself inlined into the function `outer`. In the second case, the trap is in a
-    // closure. In the third case, the trap follows a closure that has ended.
+    // The following three cases: the caller was itself inlined into the function `outer`; the trap is in a closure; the
+    // trap follows a closure that has ended.
     let outer = Self.function("$s4shop5outeryS2iF", at: 41, declaredAt: 40, inline: false)
     #expect(place([half, unwrap, outer]) == "$s4shop6unwrapyS2iF:20:4 of 2")
     let closure = Self.function("$s4shop5outeryS2iFS2iXEfU_", at: 42, declaredAt: 41)
@@ -165,7 +164,7 @@ struct CauseTests {
     let ended = Self.function("$s4shop5outeryS2iF", at: 43, declaredAt: 40, inline: false)
     let behind = Self.function("$s4shop4halfySiSgSiF", at: 45, 4, declaredAt: 8)
     #expect(place([behind, closure, ended]) == "$s4shop5outeryS2iF:45:4 of 1")
-    // A function that is declared in another file cannot contain a line of this file.
+    // A function whose declaration is in another file cannot contain a line of this file.
     var elsewhere = half
     elsewhere.declaration = SourceFrame.Declaration(file: "/src/shop/half.swift", line: 19)
     #expect(place([elsewhere, unwrap]) == "$s4shop6unwrapyS2iF:20:4 of 1")
@@ -224,7 +223,7 @@ struct CauseTests {
   }
 
   #if arch(x86_64)
-    /// A failure in a method of Session, while a register points at a quarantined object of that class.
+    /// Returns a failure in a method of Session, while a register points at a quarantined object of this class.
     private static func heldFacts(
       _ function: String, self object: UInt64, other: UInt64 = 0, address: UInt64 = 16, failure: String? = nil,
       words: [MemoryWords.Piece] = []
@@ -265,8 +264,8 @@ struct CauseTests {
       let trap = say(Self.heldFacts("Session.total()", self: held, failure: "Index out of range"))
       #expect(trap.rule == "dangling-held" && trap.evidence?.contains("Index out of range") == true)
       #expect(say(Self.heldFacts("Session.total()", self: 0, other: held)).rule == "dangling-held")
-      // A register that points at the quarantined object is not evidence in three cases: in a method of another class,
-      // in a function outside of classes, and if self is a live object.
+      // A register that points at the quarantined object is not evidence in a method of another class, in a function
+      // outside of classes, or if self is a live object.
       #expect(say(Self.heldFacts("Order.total()", self: held)).cause == "null-pointer-offset")
       #expect(say(Self.heldFacts("pay(_:)", self: held)).cause == "null-pointer-offset")
       let living = MemoryWords.Piece(
@@ -274,13 +273,13 @@ struct CauseTests {
       #expect(
         say(Self.heldFacts("Session.total()", self: 0x5582_0000, other: held, words: [living])).cause
           == "null-pointer-offset")
-      // The object in the register is running its own deinit, which the policy `absorb` has deferred. A failure in this
-      // deinit is therefore not a use of a freed object.
+      // The object in the register is running its own deinit, which the policy `absorb` deferred. Therefore a failure
+      // in this deinit is not a use of a freed object.
       var deferred = Self.heldFacts("Session.deinit", self: held)
       deferred.frames.append(Self.frame("cs_evict_deferred"))
       #expect(say(deferred).cause == "null-pointer-offset")
-      // The fault address is wild and was not read from the quarantined object. A field of that object would be null,
-      // because the quarantine zeroes the object.
+      // The fault address is wild, and the program did not read it from the quarantined object. A pointer from this
+      // object would be null, because the quarantine sets the object to zeros.
       #expect(say(Self.heldFacts("Session.total()", self: held, address: 0x5555_0000_0010)).cause == "wild-pointer")
     }
 
@@ -298,8 +297,8 @@ struct CauseTests {
       let inHeap: [UInt64] = [0x7f12_3400_0030]
       #expect(say(next ^ (block >> 12), inHeap) == "dangling")
       #expect(say(block >> 12, inHeap) == "dangling")
-      // The address is diagnosed as a wild pointer in three cases: no value points into the arena, the block is in
-      // another arena, or the link is not mangled.
+      // The diagnosis is a wild pointer if no value points into the arena, if the block is in another arena, or if the
+      // link is not mangled.
       #expect(say(next ^ (block >> 12), [0x7f55_3400_0030]) == "wild-pointer")
       #expect(say(next ^ (0x7f52_3412_4a20 >> 12), inHeap) == "wild-pointer")
       #expect(say(next, inHeap) == "wild-pointer")
@@ -308,7 +307,7 @@ struct CauseTests {
     @Test("S13: a null in a freed block is still diagnosed as a null pointer, and the sentence names the block")
     func freedHint() {
       let (block, key) = (0x5555_5576_4a20 as UInt64, 0x8dd2_38a1_0f3c_5b77 as UInt64)
-      // The words are glibc's chunk size before the block, the tcache link and the tcache key, then two fields of the
+      // The words are glibc's chunk size before the block, the tcache link, the tcache key, and two fields of the
       // object.
       let words: [UInt64] = [0x41, 0x5555_5576_3210 ^ (block >> 12), key, 7, 0]
       let bytes = words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) } }
@@ -334,7 +333,7 @@ struct CauseTests {
           path: "/lib/ld-linux.so.2", isExecutable: false)
         return DiagnosisRule.diagnose(CrashFacts(record: record, pid: 99, images: [image]), at: nil).cause
       }
-      // The unmapped memory is 2¹⁸ bytes from the loader, and a register points into the loader.
+      // The accessed memory is unmapped and 2¹⁸ bytes from the loader, and a register points into the loader.
       #expect(find(0x7f12_0004_0000, 0x7f12_0000_0040) == "wild-pointer")
       #expect(find(0x7f12_0104_0000, 0x7f12_0004_0020) == "wild-pointer")
       #expect(find(0x7f12_0104_0000, 0x7f12_0004_0000) == "wild-pointer")

@@ -13,7 +13,8 @@ struct ContainmentReportTests {
     RingContents.Request(number: number, startTime_ns: started_ns, operation: "GET /\(number)")
   }
 
-  /// Contents with two traps: the trap of request 1 was contained, and the trap of request 2 begins a drain.
+  /// The contents of a ring with two traps: the shield contained the trap of request 1, and the trap of request 2 began
+  /// a drain.
   private static var contents: RingContents {
     var record = CrashRecord.sample(signal: SIGILL)
     record.request = request(2, started_ns: 2_000)

@@ -73,12 +73,12 @@ import Testing
     }
 
     static let dangling: [(rule: String, fault: Fault)] = [
-      // A virtual call through a block in a tcache. The instruction is call [rax+0x38].
+      // A virtual call through a freed block in a tcache. The instruction is call [rax+0x38].
       (
         "dangling-operand",
         Fault(words: [mangled, key, 7], registers: [rax: mangled, r13: block], address: mangled + 0x38)
       ),
-      // The last block of a tcache list has only its own address, shifted by 12 bits, as its link.
+      // The last block of a tcache list. Its link is only its own address, shifted right by 12 bits.
       (
         "dangling-operand",
         Fault(
@@ -108,46 +108,46 @@ import Testing
           words: [mangled, 0x1_0000_0003], registers: [rax: mangled, rdi: block], instruction: [0xff, 0x50, 0xf0],
           address: mangled - 0x10)
       ),
-      // A call of a callback that a freed block contained. The instruction is call [rdi+8], which loads the tcache key
+      // A call of a callback that was in a freed block. The instruction is call [rdi+8], which loads the tcache key
       // instead of an address.
       (
         "dangling-call",
         Fault(words: [mangled, key], registers: [rdi: block], instruction: [0xff, 0x57, 0x08], code: 128)
       ),
-      // A call through the block's first word. This word is a valid address, and therefore the processor faults only at
-      // the target.
+      // A call through the block's first word. This word is a valid address, so the processor faults only at the target
+      // of the call.
       (
         "dangling-call",
         Fault(words: [mangled, key], registers: [rdi: block], instruction: [], address: mangled, pc: mangled)
       ),
-      // A method call. The method's address was loaded from the memory at the block's first word, which happens to be a
-      // valid address.
+      // A method call. The program loaded the method's address from the memory to which the block's first word points.
+      // By chance, this word is a valid address.
       (
         "dangling-call",
         Fault(
           words: [mangled, key], registers: [rax: mangled, r13: block], instruction: [], address: 0x7_1234_5678,
           pc: 0x7_1234_5678, more: [MemoryWords.Piece(start: mangled, bytes: bytes([1, 0x7_1234_5678]))])
       ),
-      // In this fault, no register contains a pointer to the block.
+      // No register contains a pointer to the block.
       (
         "dangling-remains",
         Fault(
           words: [], registers: [rsi: key], instruction: [0xf0, 0x48, 0x0f, 0xc7, 0x0c, 0xf5, 0x10, 0, 0, 0], code: 128)
       ),
-      // The fault is in malloc, which follows a list pointer that a stray release of the block has changed.
+      // The fault is in malloc. malloc follows a list pointer that a stray release of the block has changed.
       (
         "dangling-remains",
         Fault(
           words: [], registers: [rax: block - HeapFacts.strongReference], instruction: [0x48, 0x8b, 0x40, 0x10],
           address: block - HeapFacts.strongReference + 0x10)
       ),
-      // A C or C++ object in a fast bin keeps its second word, because glibc writes only the first word.
+      // A freed C or C++ object in a fast bin still has its second word, because glibc writes only the first word.
       (
         "dangling-operand",
         Fault(words: [mangled, 0x7777_0001], registers: [rax: mangled, rdi: block], address: mangled + 0x38)
       ),
       // A virtual call through the block's first word, which points into the malloc arena. The word that the call loads
-      // from the arena is not an address, and the record does not contain this word.
+      // from the arena is not an address, and is not in the record.
       (
         "dangling-call",
         Fault(
@@ -162,9 +162,9 @@ import Testing
           words: [mangled, key], registers: [rax: mangled, rdi: block], instruction: [], address: 0x571, pc: 0x571,
           more: [MemoryWords.Piece(start: mangled, bytes: bytes([1, 0x571]))])
       ),
-      // The program no longer has a pointer to the block, only the block's first word. The first block has a successor
-      // in its list, and the second block is the last of its list. In these two cases, the fault address comes from the
-      // first word. In the third case, the first word is the target of a call.
+      // The program no longer has a pointer to the block. It has only the block's first word. The first block has a
+      // successor in its list; the second block is the last one of its list. In these two cases, the fault address
+      // comes from the first word of the block. In the third case, the first word is the target of a call.
       (
         "dangling-remains",
         Fault(words: [], registers: [rax: mangled], instruction: [0x48, 0x8b, 0x40, 0x10], address: mangled + 0x10)
@@ -212,7 +212,7 @@ import Testing
       let words = [Self.mangled, Self.key]
       let stale = [Self.rsi: Self.block]
       let faults = [
-        // In the first three faults, the operand is null, wild and non-canonical.
+        // The operand is null, wild, and non-canonical.
         Fault(words: words, registers: stale, instruction: load, address: 0x10),
         Fault(
           words: words, registers: stale.merging([Self.rax: 0x1234_5670_0000]) { $1 }, instruction: load,
@@ -220,7 +220,7 @@ import Testing
         Fault(
           words: words, registers: stale.merging([Self.rax: 0xdead_beef_0000_0000]) { $1 }, instruction: load, code: 128
         ),
-        // The last two faults are a jump to unmapped memory and a call of null.
+        // A jump to unmapped memory, and a call of null.
         Fault(words: words, registers: stale, instruction: [], address: 0x1234_5670_0000, pc: 0x1234_5670_0000),
         Fault(words: words, registers: stale, instruction: [], address: 0, pc: 0),
       ]
@@ -256,7 +256,7 @@ import Testing
       fault.registers[Self.r13] = Self.block + 0x40
       #expect(rule() == "non-canonical-operand")
       fault.registers[Self.r13] = Self.block
-      // The null has another explanation in the code, so the freed object is not the cause.
+      // The code explains the null in another way, so the freed object is not the cause.
       (fault.registers[Self.rax], fault.code) = (0, 1)
       #expect(rule() == "null-pointer")
       // The second instruction adds to memory, and does not compute the address of a method.
@@ -276,8 +276,8 @@ import Testing
       #expect(state(neighbour, arena &+ reference) == .binned(drift: 1))
       #expect(state(neighbour, neighbour &- 2 &* reference) == .binned(drift: -2))
       #expect(BlockState.binned(drift: -2).text == "freed (in a bin, and released 2 times since)")
-      // A block whose first two words point into the heap may also be a node of a list that is in use. In a heap of
-      // more than 8 GiB, a pointer that a stray retain has changed may be a valid pointer.
+      // A block whose first two words point into the heap can also be a node of a list in use. In a heap of more than 8
+      // GiB, a pointer that a stray retain has changed can be a valid pointer.
       #expect(state(neighbour, neighbour) == nil && state(neighbour, neighbour &+ 9 &* reference) == nil)
       #expect(state(3, arena &+ reference) == nil && state(neighbour, arena &+ reference &+ 8) == nil)
       let large = HeapFacts(key: Self.key, range: 0x5555_5576_0000..<0x5559_5576_0000)
@@ -304,8 +304,8 @@ import Testing
       #expect(cause(back: chunk, forward: chunk) == "dangling")
       #expect(cause(back: chunk + 0x40) == "wild-pointer")
       #expect(cause(back: chunk, forward: chunk + 0x40) == "wild-pointer")
-      // The block is between two other free blocks in its bin. Only the neighbor's link back to the block distinguishes
-      // the block from a node of the program's own list.
+      // The block is between two other free blocks in its bin. Only the link from its neighbor back to the block
+      // distinguishes it from a node of the program's own list.
       #expect(cause(second: neighbour + 0x80, back: chunk) == "dangling")
       #expect(cause(second: neighbour + 0x80, back: nil) == "wild-pointer")
       #expect(cause(second: neighbour + 0x80, back: Self.block) == "wild-pointer")
@@ -336,7 +336,7 @@ import Testing
       var words = [UInt64](repeating: 0, count: 16)
       words[0] = Self.mangled
       words[1] = Self.key
-      // The words after the end of the block are the size of the next block, and a function pointer in the next block.
+      // After the end of the block, there are the size of the next block, and a function pointer in the next block.
       words[7] = 0x41
       words[10] = target
       let size = MemoryWords.Piece(start: Self.block - 8, bytes: Self.bytes([0x41]))
@@ -382,7 +382,7 @@ import Testing
       #expect(
         BlockState.of(Self.block, (Self.mangled, 0x1_0000_0003), heap: Self.heap, isArena: none, isMetadata: none)
           == .fastBin)
-      // The words after the pointer are two small integers, which are not a reference count.
+      // The words after the pointer are two small integers, and not a reference count.
       #expect(
         BlockState.of(Self.block, (metadata, 0x1_0000_0001), heap: Self.heap, isArena: none, isMetadata: none) == nil)
     }
@@ -417,14 +417,14 @@ import Testing
         words: [wild, 0x1_0000_0001], registers: [Self.rax: wild, Self.rdi: Self.block], instruction: load,
         address: wild + 0x10)
       #expect(Self.diagnosis(node).cause == "wild-pointer")
-      // The first word may be the address of a class. The object may therefore have been deinitialized, but the record
-      // does not prove this.
+      // The first word can be the address of a class. Then the object was deinitialized, but the record does not prove
+      // this.
       let object = Fault(
         words: [Self.block + 0x100, 0x1_0000_0003], registers: [Self.rax: Self.block + 0x100, Self.rdi: Self.block],
         instruction: load, address: Self.block + 0x110)
       #expect(Self.diagnosis(object).cause == "wild-pointer")
-      // The block's words point to a glibc function and to a buffer. The block is therefore a live object with a
-      // callback, not a free block in a bin.
+      // The block's words point to a glibc function and to a buffer. Therefore the block is a live object with a
+      // callback, and not a free block in a bin.
       let function = Self.libc.start + 0x2_8000
       let owner = Fault(
         words: [function, Self.block + 0x100], registers: [Self.rax: Self.block + 0x100, Self.rdi: Self.block],
@@ -435,8 +435,8 @@ import Testing
         registers: [Self.rax: Self.block + 0x100, Self.rdi: Self.block], instruction: load,
         address: Self.block + 0x110)
       #expect(Self.diagnosis(binned, images: [Self.libc]).cause == "dangling")
-      // In a heap of more than 8 GiB, two valid pointers can be 2³³ bytes apart, which is also the change by one strong
-      // release.
+      // In a heap of more than 8 GiB, two valid pointers can be 2³³ bytes apart. One strong release changes a pointer
+      // by the same amount.
       let large = HeapFacts(key: Self.key, range: 0x5555_5576_0000..<0x5559_5576_0000)
       let base: UInt64 = 0x5557_5576_0000
       let wildIndex = Fault(
@@ -453,7 +453,7 @@ import Testing
         var fault = Fault(
           words: [Self.mangled, Self.key, 9, 9], registers: [:], instruction: [0x48, 0x8b, 0x40, 0x10])
         for number in 0..<16 where number != 7 {
-          // The registers have stale pointers to the block, small numbers, or random values.
+          // Fills the registers with stale pointers to the block, small numbers, or random values.
           let anything = UInt64.random(in: .min ... .max, using: &generator)
           fault.registers[number] =
             [Self.block, Self.block + 8, anything & 0xffff, anything, anything >> 17].randomElement(using: &generator)

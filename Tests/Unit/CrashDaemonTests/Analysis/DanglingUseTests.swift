@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Incidents in the statistics of use-after-frees")
 struct DanglingUseTests {
-  /// Returns the data that the policy records about a process with this ring.
+  /// Calls `body` with the data that the policy records about a process with this ring.
   private static func seen(
     _ prepare: (inout TestRing) -> Void, _ body: (PolicyKeeper, ServiceKey) async throws -> Void
   ) async throws {
@@ -37,10 +37,10 @@ struct DanglingUseTests {
         ring.addIncident(index, key: UInt64(kind), subject: "App.Session", count: 1, mode: 0)
         ring.makePageIncident(index, kind: kind, amount: 16)
       }
-      // The mode of this incident means that a crash follows. The policy counts the incident nevertheless.
+      // The mode of this incident means that a crash follows. Nevertheless the policy counts the incident.
       ring.addIncident(7, key: 8, subject: "App.Session", count: 1, mode: 4)
       ring.makePageIncident(7, kind: 1, amount: 16, method: 0x10010)
-      // The memory of this incident has no class, and the incident is therefore not a hit.
+      // The memory of this incident has no class, so the incident is not a hit (a detected access) of a class.
       ring.addIncident(8, key: 9, subject: "", count: 1, mode: 0)
       ring.makePageIncident(8, kind: 1, amount: 16)
     } _: { policy, key in
@@ -49,7 +49,7 @@ struct DanglingUseTests {
       #expect(statistics.delays.total.seen == 0)
       let view = try #require(await policy.reports([key]).first)
       #expect(view.days.map(\.hits) == [3])
-      // The hits make the class a suspect, like hits in the quarantine.
+      // These hits make the class a suspect, as hits in the quarantine do.
       await policy.change([key], RuleChange(allowsAutomaticProtection: true))
       #expect(await policy.board.plan(of: key)?.words.map(\.name) == ["App.Session"])
     }

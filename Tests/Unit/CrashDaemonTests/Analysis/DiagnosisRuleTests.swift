@@ -42,7 +42,7 @@ struct DiagnosisRuleTests {
       cause: "protected-memory", record: .sample(code: 4, address: 0x55aa_0000, errorCode: 0x25),
       says: "may not be read"),
     Case(cause: "non-canonical", record: .sample(code: 128, address: 0), says: "no pointer can have"),
-    // The address is non-canonical and based on rbp. The processor therefore raises a stack fault (#SS), for which the
+    // The address is non-canonical and based on rbp. Therefore the processor raises a stack fault (#SS), for which the
     // kernel sends SIGBUS.
     Case(cause: "non-canonical", record: .sample(signal: SIGBUS, code: 128), says: "no pointer can have"),
     Case(
@@ -63,16 +63,16 @@ struct DiagnosisRuleTests {
       record: .sample(
         code: 2, address: sp + 20_000, sp: sp, errorCode: 6, depth: 20, stackStart: sp + 20_480, stack: [1]),
       says: "20 calls deep"),
-    // The unwinder stopped before the end of the stack. The stack pointer may therefore be wrong, and the fault may not
-    // be an overflow.
+    // The unwinder stopped before the end of the stack. Therefore the stack pointer can be wrong, and the fault need
+    // not be an overflow.
     Case(
       cause: "stack-overflow",
       record: .sample(
         code: 2, address: sp + 20_000, sp: sp, errorCode: 6, depth: 20, unwindStop: 3, stackStart: sp + 20_480,
         stack: [1]),
       says: "overflowed, or"),
-    // The record contains the stack memory at the fault, which was therefore readable. The page of the fault address is
-    // read-only, and not a guard page.
+    // The record contains the stack memory at the fault address, so this memory was readable. The page of the fault
+    // address is read-only, and not a guard page.
     Case(
       cause: "read-only-write",
       record: .sample(
@@ -129,7 +129,7 @@ struct DiagnosisRuleTests {
     Case(
       cause: "sent-signal", record: .sample(signal: SIGILL, code: -6, senderPid: 0), failure: "Index out of range",
       says: "outside of its container"),
-    // For a timer's signal, the field of the sender's pid contains the timer's number.
+    // For the signal of a timer, the field of the sender's pid contains the number of the timer.
     Case(
       cause: "timer-signal", record: .sample(signal: SIGABRT, code: -2, senderPid: 3), says: "A timer of the program"),
     Case(

@@ -10,7 +10,7 @@ import Testing
   struct ExpectedClassTests {
     private static let block: UInt64 = 0x5555_5576_4a20
 
-    /// Returns the report of a method call through a block of 64 bytes that contains these words.
+    /// Returns the report of a crash in a method call through a block of 64 bytes that contains these words.
     private static func builder(_ words: [UInt64]) -> ReportBuilder<SampleSymbols> {
       var record = CrashRecord.sample(
         code: 128, instruction: [0xff, 0x50, 0x38], frames: [.at(0x10010, exact: true)], stackStart: block - 8,
@@ -38,8 +38,8 @@ import Testing
         let report = try #require(builder.report(id: "ab"))
         let diagnosis = report.diagnosis
         #expect(diagnosis.rule == rule)
-        // The class that the code expects is not in `className`, because `className` names a class that the operator
-        // can protect.
+        // The class that the code expects is not in `className`, because `className` names only a class that the
+        // operator can protect.
         #expect(diagnosis.expectedClass == "Session" && diagnosis.className == nil)
         #expect(report.group.title.hasPrefix("use-after-free of Session in "), "\(report.group.title)")
         #expect(

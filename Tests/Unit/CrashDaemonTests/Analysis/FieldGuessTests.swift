@@ -45,8 +45,7 @@ struct FieldGuessTests {
     let expected = CrashReport.AccessedField(name: "price.whole", type: "order", variable: "it", offset: 16)
     #expect(guess("V r 5 0 0 it", facts()) == expected)
     #expect(guess("V m 6 -16 0 it", facts(stack: [0, 1])) == expected)
-    // In the first case the value of the variable is not null. In the other two cases the record does not contain the
-    // value.
+    // First, the value of the variable is not null. Then the record does not contain the value, for two variables.
     #expect(guess("V m 6 -8 0 it", facts(stack: [0, 1])) == nil)
     #expect(guess("V m 6 8000 0 it", facts(stack: [0, 1])) == nil)
     #expect(guess("V r 400 0 0 it", facts()) == nil)
@@ -64,7 +63,7 @@ struct FieldGuessTests {
   func several() {
     #expect(guess("V r 5 0 0 it\nV r 4 0 1 other", facts()) == nil)
     #expect(guess("V r 5 0 0 it\nV r 4 0 0 self", facts())?.variable == "it")
-    // A pointer to a number explains a fault at address 0, but not a fault at a higher offset.
+    // A pointer to a number explains a fault at address 0, but not a fault at a higher address.
     #expect(guess("V r 5 0 0 it\nV r 4 0 - number", facts(address: 0)) == nil)
     #expect(guess("V r 5 0 0 it\nV r 4 0 - number", facts())?.name == "price.whole")
   }
@@ -97,7 +96,7 @@ struct FieldGuessTests {
     #expect(plain.sentence == "Null pointer: read of offset 24 of null.")
     #expect(guessed.sentence == "Null pointer: read of offset 24 of null, probably the field 'total' of 'order'.")
     #expect(guessed.confidence == plain.confidence && guessed.field == facts.field && plain.field == nil)
-    // The diagnosis guesses a field only for a null pointer fault.
+    // The diagnosis suggests a field only for a null pointer.
     facts.record.address = 0x1234_5678
     #expect(DiagnosisRule.diagnose(facts, at: nil).field == nil)
   }

@@ -12,8 +12,8 @@
   struct FirstFaultTests {
     private static let trampoline: UInt64 = 0x20040
 
-    /// Returns a stack that contains some words of the handler's frame, and then the kernel's signal frame at higher
-    /// addresses.
+    /// Returns a stack with some words of the handler's frame, followed at higher addresses by the kernel's signal
+    /// frame.
     private static func stack(
       signal: Int32, code: Int32, address: UInt64, pc: UInt64, sp: UInt64, error: UInt64 = 6
     ) -> [UInt8] {
@@ -102,10 +102,10 @@
       #expect(try #require(RingContents.sample([record]).report(Self.symbols)).diagnosis.cause == "raised-signal")
     }
 
-    /// The record of a signal that was delivered after the handler of a fault had returned.
+    /// Returns the record of a signal that the kernel delivered after the handler of a fault had returned.
     ///
-    /// The registers are those of the fault, with the flag RF set. The exception's number, error code and address are
-    /// still those of the fault.
+    /// The registers are those of the fault, and have the flag RF set. The exception's number, error code and address
+    /// are still those of the fault.
     private static func pending(
       _ signal: Int32, trap: UInt64, error: UInt64 = 0, fault: UInt64 = 0, pc: UInt64 = 0x10030,
       sp: UInt64 = 0x7fff_0000_0000, code: Int32 = -6, isFault: Bool = true, _ instruction: [UInt8]
@@ -134,8 +134,8 @@
       (pending(SIGTRAP, trap: 3, isFault: false, [0x5d]), "breakpoint", "SI_KERNEL"),
       (pending(SIGSEGV, trap: 13, [0xf4]), "privileged-instruction", "SI_KERNEL"),
       (pending(SIGBUS, trap: 14, error: 6, fault: 0, [0xc6, 0x00, 0x01]), "truncated-mapping", "BUS_ADRERR"),
-      // The signal was sent by kill(), for which the kernel may select this thread, or by abort() in a handler that
-      // blocks SIGABRT.
+      // The sender was kill(), for which the kernel can select this thread, or abort() in a handler that blocks
+      // SIGABRT.
       (
         pending(SIGSEGV, trap: 14, error: 4, fault: 16, code: 0, [0x8b, 0x40, 0x10]), "null-pointer-offset",
         "SEGV_MAPERR"
@@ -158,16 +158,16 @@
     @Test("D6: an earlier, survived exception is not diagnosed as the cause of a sent signal")
     func survived() throws {
       let sent = [
-        // RF is not set, because the thread has executed instructions since the exception.
+        // RF is not set: the thread has executed instructions since the exception.
         Self.pending(SIGILL, trap: 6, isFault: false, [0x90]),
         Self.pending(SIGFPE, trap: 0, isFault: false, [0xf7, 0xf9]),
         Self.pending(SIGSEGV, trap: 13, isFault: false, [0x90]),
-        // RF is set, but one fact contradicts the exception: its address, an instruction that does not divide, or the
-        // signal.
+        // RF is set, but one of these contradicts the exception: its address, an instruction that does not divide, or
+        // the signal.
         Self.pending(SIGSEGV, trap: 14, error: 4, fault: 0x5000, [0x8b, 0x40, 0x10]),
         Self.pending(SIGFPE, trap: 0, [0x8b, 0x40, 0x10]),
         Self.pending(SIGSEGV, trap: 6, [0x8b, 0x40, 0x10]),
-        // RF is set, as after a page's first access, but the instruction cannot raise this exception.
+        // RF is set, as it is after the first access to a page, but the instruction cannot raise this exception.
         Self.pending(SIGILL, trap: 6, [0x8b, 0x40, 0x10]),
         Self.pending(SIGSEGV, trap: 13, [0x8b, 0x40, 0x10]),
         Self.pending(SIGFPE, trap: 16, [0x8b, 0x40, 0x10]),

@@ -73,12 +73,12 @@ import Testing
       #expect(facts.danglingClass == "App.Session")
       let object = try #require(facts.freedRecord?.object)
       #expect(object.className == "App.Session" && object.releaseThread == 13 && object.age_ns == 2_000_000)
-      // The first word of the text is a small number near address 0. Other rules would treat this number as a null
-      // pointer.
+      // The first word of the text is a small number near address 0. Without the record, another rule would treat this
+      // number as a null pointer.
       let number = Fault(
         words: [54_321, 60_000], registers: [Self.rax: 54_321, Self.r13: Self.block], code: 1, address: 54_321 + 0x38)
       #expect(DiagnosisRule.diagnose(try Self.facts(number), at: nil).rule == "dangling-ghost")
-      // Code that is compiled without optimization calls a method by mov rax, [rax+0x40]; call rax.
+      // Unoptimized code calls a method by mov rax, [rax+0x40]; call rax.
       let load = Fault(instruction: [0x48, 0x8b, 0x40, 0x40, 0xff, 0xd0, 0x48])
       #expect(DiagnosisRule.diagnose(try Self.facts(load), at: nil).rule == "dangling-ghost")
       // The runtime destroys the object with call [rax-0x10].
@@ -157,7 +157,7 @@ import Testing
       other.tid += 1
       #expect(contents.freedRecords(of: other).isEmpty)
       #expect(try Self.ring([Self.block], sequence: 1).freedRecords(of: record).isEmpty)
-      // A hostile process may write many records, but only eight are used.
+      // A hostile process can write many records, but crashd uses only eight.
       #expect(try Self.ring((0..<200).map { Self.block + 16 * $0 }).freedRecords(of: record).count == 8)
 
       let daemon = try TestDaemon(TestDirectory())

@@ -25,7 +25,7 @@ struct GroupingTests {
 
   @Test("a debug build and a release build of one crash have the same key")
   func builds() {
-    // In the debug build the runtime's frames are present, closures have other numbers, and no function is specialized.
+    // The debug build has the runtime's frames and other numbers of closures, and no function is specialized.
     let debug = [
       frame("$ss17_assertionFailure", "_assertionFailure(_:_:file:line:flags:)", isOwn: false),
       frame("$sSayxSicig", "Array.subscript.getter", isOwn: false),
@@ -127,7 +127,7 @@ struct GroupingTests {
     ]
     for caller in callers {
       #expect(key([buy, run]) == key([buy, caller, run]), "\(caller.function)")
-      // The innermost function is a part of the key, unless it is a utility such as `gen`.
+      // The innermost function is a part of the key, unless it is a utility function such as `gen`.
       let isUtility = caller.function.contains("gen<A>")
       #expect((key([caller, run]) == key([run])) == isUtility, "\(caller.function)")
     }
@@ -145,13 +145,13 @@ struct GroupingTests {
     let generic = frame("$s4shop9unwrappedyxxSglF", "unwrapped<A>(_:)")
     let member = frame("$sSa4shopE8required2atxSi_tF", "Array.required(at:)")
     #expect(keys([generic], .unknown) == 2 && keys([member], .unknown) == 2 && keys([generic, member], .unknown) == 2)
-    // An optimized build may inline a utility, so that only the caller is left.
+    // An optimized build can inline a utility function, so that only its caller remains.
     let index = FailedCheck.builtIn("Index out of range")
     let utility = frame("$sSa4shopE8required2atxSi_tF", "Array.required(at:)", column: 9)
     let calls = [4, 8].map { frame("$s4shop4CartC4routeyyF", "Cart.route()", column: $0) }
     #expect(key([utility, calls[0]], check: index) == key([calls[0]], check: index))
     #expect(key([utility, calls[0]], check: index) != key([utility, calls[1]], check: index))
-    // The methods of a generic type, and generic methods such as handlers of requests, are no utilities.
+    // The methods of a generic type, and generic methods such as request handlers, are not utility functions.
     #expect(keys([frame("$s4shop4PipeV3runyySiF", "Pipe.run(_:)")], .unknown) == 1)
     #expect(keys([frame("$s4shop4PipeV6handleyyxlF", "Pipe.handle<A>(_:)")], .unknown) == 1)
     #expect(keys([frame("$s4shop4PipeV6handleyyxlFyycfU_", "closure #1 in Pipe.handle<A>(_:)")], .unknown) == 1)
@@ -252,7 +252,7 @@ struct GroupingTests {
     let one = group("a", 0x2000, images)
     let elsewhere = group("b", 0x2000, images)
     #expect(one.key != elsewhere.key && one.coarse == elsewhere.coarse)
-    // An image with the same build id has the same code, even if it is loaded at another address.
+    // An image with the same build ID has the same code, even if it is loaded at another address.
     let moved = [CrashReport.Image(path: "/srv/shop", buildID: "ab", base: 0x2000, end: 0xa000)]
     let rebuilt = [CrashReport.Image(path: "/srv/shop", buildID: "cd", base: 0x1000, end: 0x9000)]
     let single = { (address: UInt64, images: [CrashReport.Image]) in

@@ -20,12 +20,12 @@ struct IncidentTests {
     return AttachedProcess(number: number, facts: facts, ring: source)
   }
 
-  /// A trigger that makes the database refuse the third incident.
+  /// A database trigger that makes the database refuse the third incident.
   private static let refusal =
     "CREATE TRIGGER full BEFORE INSERT ON incidents WHEN (SELECT count(*) FROM incidents) = 2 "
     + "BEGIN SELECT RAISE(ABORT, 'no space'); END"
 
-  /// Waits until the incidents of a process that exited normally have been processed.
+  /// Waits until crashd has processed the incidents of a process that exited normally.
   private static func end(_ process: AttachedProcess, of daemon: TestDaemon) async throws {
     let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
     let pipeline = CrashPipeline(
@@ -86,8 +86,8 @@ struct IncidentTests {
 
   @Test("if a ring is read many times concurrently, each incident is stored and counted once", .timeLimit(.minutes(5)))
   func atOnce() async throws {
-    // Eight processes make an overlap of readings likely. The readings of one process may not overlap, because one may
-    // end before the next starts.
+    // Eight processes make it likely that several tasks read at the same time. With only one process, one task can
+    // finish before the next one starts.
     #expect(try await hits(ofRings: 0..<8) == Double(20 * 8))
   }
 
@@ -108,7 +108,8 @@ struct IncidentTests {
     ring.addIncident(0, key: 1, subject: "App.Session", count: 1, mode: 1)
     continuation.yield(.attached(try Self.attached(ring, number: 5), []))
     await withCheckedContinuation { continuation.yield(.settled($0)) }
-    // Connections 4 and 5 have the same ring. The pipeline has no entry for connection 4, as if its process had ended.
+    // Connections 4 and 5 have the same ring. The pipeline has no entry for connection 4, as if its process had already
+    // ended.
     await pipeline.observe(try Self.attached(ring, number: 4))
     #expect(try daemon.store.incidents(limit: 9).count == 1)
     continuation.finish()
@@ -120,7 +121,7 @@ struct IncidentTests {
   ///
   /// Each ring has 20 incidents, and four tasks read each ring concurrently.
   ///
-  /// Returns the hits that the policy counts.
+  /// Returns the number of hits (detected accesses) that the policy counts.
   private func hits(ofRings ids: some Sequence<Int>) async throws -> Double {
     let daemon = try TestDaemon(TestDirectory())
     let policy = try #require(daemon.analysis.policy)
@@ -169,7 +170,7 @@ struct IncidentTests {
     let seen = await daemon.analysis.observe(process, seen: [:])
     #expect(seen.isEmpty && daemon.log.contains("no space"))
     #expect(try daemon.store.incidents(limit: 10).isEmpty)
-    // No incident is lost, because the ring of the process still contains all of them.
+    // crashd loses no incident, because the ring of the process still contains all of them.
     #expect(daemon.analysis.ledger.losses.isEmpty)
     func hits() async -> Double {
       await policy.summaries(await policy.find(nil, .all)).map(\.summary.hits).reduce(0, +)
@@ -270,7 +271,7 @@ struct IncidentTests {
     let named = try #require(incidents.first)
     #expect(named.sentence == "Request GET /cart trapped: Fatal error: sold out")
     #expect(named.request?.number == 7 && named.request?.operation == "GET /cart")
-    // crashd replaces the time of the incident, which is before the boot of the machine.
+    // crashd replaces the time of the incident, because it is before the boot of the machine.
     #expect(named.request.map { $0.age_ns > 1_000_000_000 } == true)
     #expect(incidents.last?.sentence == "Request 8 trapped: Fatal error: sold out" && incidents.last?.request == nil)
     #expect(try daemon.store.incidents(.init(route: "GET /cart"), limit: 10).map(\.id) == [named.id])
@@ -339,7 +340,7 @@ struct IncidentTests {
     #expect(object.release.map(\.address) == [0x40_0030] && object.allocation.map(\.address) == [0x40_0040])
     #expect(TextRenderer().render(report).contains("freed by thread 13\n    0x400030"))
 
-    // A crash of another thread is not attributed to the incident, even at the same address.
+    // An incident does not explain the crash of another thread, even at the same address.
     ring.setUseThread(0, 4713)
     let other = try Self.attached(ring)
     let plain = ReportBuilder(other.ring.mapping.contents(), process: other.facts, symbols: OpenCaches())
@@ -394,7 +395,7 @@ struct IncidentTests {
 
   /// Runs a daemon with incidents of two guards.
   ///
-  /// The sum of the counts of two further incidents exceeds `Int.max`.
+  /// The sum of the counts of the last two incidents exceeds `Int.max`.
   private static func daemonWithGuards() async throws -> TestDaemon {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -432,13 +433,13 @@ struct IncidentTests {
       #expect(diagnosis.evidence?.contains("\(record)") == true)
       facts.record.registers[0] = poison - 0x100
       #expect(DiagnosisRule.diagnose(facts, at: nil).rule == "dangling-poison")
-      // With these offsets, the addition carries into the bits of the record's number. The result is the number of
-      // another class, or of no class.
+      // With these offsets, the addition carries into the bits of the number of the class record. The result is the
+      // number of another class, or of no class.
       for offset in [0x7FFD, -0x8004] {
         facts.record.registers[0] = UInt64(bitPattern: Int64(bitPattern: poison) + Int64(offset))
         #expect(DiagnosisRule.diagnose(facts, at: nil).rule != "dangling-poison")
       }
-      // The record's number belongs to a class that is not protected.
+      // The number of the class record belongs to a class that is not protected.
       facts.record.registers[0] = 0xEFED << 48 | UInt64(5 << 12 | 7) << 16 | 0x8000
       #expect(DiagnosisRule.diagnose(facts, at: nil).rule != "dangling-poison")
     }

@@ -69,7 +69,8 @@ struct MemoryRuleTests {
     #expect(!rule.holds(for: Self.facts(unit: "other.service", startTime: nil)))
   }
 
-  /// Returns the bytes that crashd stores for a ring under a no-memory rule, and their contents.
+  /// Returns the bytes that crashd stores for a ring under a no-memory rule, and the contents that crashd reads from
+  /// these bytes.
   private static func stored(_ ring: TestRing, withoutMemory: Bool) throws -> (bytes: [UInt8], contents: RingContents) {
     let memory = try ring.memory()
     let excerpt = try RingExcerpt.read(descriptor: memory.number, withoutMemory: withoutMemory)
@@ -100,7 +101,7 @@ struct MemoryRuleTests {
     let after = try Self.stored(ring, withoutMemory: true)
     #expect(after.bytes.firstRange(of: Self.secret) == nil)
     #expect(after.contents.losses.isEmpty)
-    // The stored contents must equal the full contents after a removal of their memory.
+    // The stored contents must equal the contents without the rule, after their memory is removed.
     var expected = before.contents
     expected.withholdMemory()
     #expect(after.contents.records == expected.records && after.contents.memory == expected.memory)
@@ -149,7 +150,9 @@ struct MemoryRuleTests {
     #expect(try Self.stored(ring, withoutMemory: true).contents.memory.mode == .none)
   }
 
-  /// The daemon's no-memory rule, which matches the process of a `TestRing`.
+  /// The no-memory rule of the daemon.
+  ///
+  /// It matches the process of a `TestRing`.
   private static let rules = [rule { $0.executable = "/srv/*" }]
 
   @Test("under a no-memory rule, no memory of a spooled ring is stored, and the report names the rule's source")
@@ -186,7 +189,7 @@ struct MemoryRuleTests {
       _ = try await client.awaitProcess()
       let processes = try await client.call("io.crashshield.Crashd.Processes").array("processes")
       guard case .object(let first) = try #require(processes.first) else { return }
-      // The process of this test has not applied the rule, and crashd has discarded the memory.
+      // The process in this test has not applied the rule, so crashd discards the memory.
       #expect(first.string("memory") == "discarded")
       let raw = try #require(try daemon.store.raw(id: ring.id))
       #expect(raw.firstRange(of: Self.secret) == nil)
@@ -195,7 +198,8 @@ struct MemoryRuleTests {
 
   private static func kind(_ message: [UInt8]) throws -> UInt32 {
     try #require(message.count >= MemoryLayout<cs_control_header>.size)
-    // The message has at least as many bytes as the structure, and every bit pattern is a valid value of the structure.
+    // Invariant: the message has at least as many bytes as the structure, and every bit pattern is a valid value of the
+    // structure.
     return unsafe message.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_control_header.self) }.kind
   }
 }

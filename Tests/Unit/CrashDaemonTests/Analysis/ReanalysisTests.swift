@@ -87,9 +87,11 @@ struct ReanalysisTests {
     }
   }
 
-  /// Runs a daemon with a report whose stack the unwind cross-check has already unwound, with two frames.
+  /// Runs a daemon with a report.
   ///
-  /// A later cross-check answers with the data that the test passes to `answer`.
+  /// The unwind cross-check has already unwound the report's stack, and found two frames.
+  ///
+  /// A later cross-check gives the answer that the test passes to `answer`.
   private func withUnwoundReport(
     _ body: (TestDaemon, TestClient, String, (UnwindAnswer) throws -> Void) async throws -> Void
   ) async throws {
@@ -108,7 +110,7 @@ struct ReanalysisTests {
       limits: limits, analysePath: program, prepare: { try SpoolTests.leave(left, in: $0.spool) }
     ) { daemon in
       let client = try await daemon.client()
-      // A request for the report fails until the report is stored.
+      // A request for the report fails until crashd has stored the report.
       try await client.untilReports(1)
       try await client.until { try daemon.store.report(idPrefix: left.id).report.unwinding != nil }
       try await body(daemon, client, left.id, answer)
@@ -143,7 +145,7 @@ struct ReanalysisTests {
   func noteAdded() async throws {
     try await withUnwoundReport { daemon, client, id, answer in
       try answer(Self.answer([0x10010]))
-      // The test stores the report as an older crashd did, with the handler's frames and without a note.
+      // Stores the report as an older crashd did: with the handler's frames, and without a note of the cross-check.
       var report = try daemon.store.report(idPrefix: id).report
       report.unwinding = nil
       report.threads[0].frames.removeLast()
@@ -156,7 +158,7 @@ struct ReanalysisTests {
     }
   }
 
-  /// The group key that results from the handler's frames alone.
+  /// Returns the group that results from only the handler's frames.
   private static func group(of daemon: TestDaemon, _ id: String) throws -> CrashReport.Group? {
     let raw = try #require(RingExcerpt.unpack(try daemon.store.raw(id: id) ?? []))
     let file = try MemoryFile(size: raw.count)

@@ -12,7 +12,7 @@ struct RequestReportTests {
     RingContents.Request(number: number, startTime_ns: started_ns, operation: operation)
   }
 
-  /// Contents with two crashes in requests, and three requests in flight.
+  /// The contents of a ring with two crashes in requests, and three requests in flight.
   private static var contents: RingContents {
     var (first, second) = (CrashRecord.sample(signal: SIGILL), CrashRecord.sample(signal: SIGSEGV))
     (first.time_ns, second.time_ns, second.sequence) = (5_000_000_000, 5_000_000_001, 1)
@@ -41,7 +41,7 @@ struct RequestReportTests {
     #expect(request.operation == "GET /cart" && request.id == "7F3A" && request.age_ns == 34_000_000)
     #expect(request.startTime == "1970-01-01T00:00:04.966000Z" && request.tags == ["tier": "gold"])
     #expect(request.spanID == nil && request.crashed == nil)
-    // The age of a request that seems to begin after the crash is not negative.
+    // If a request seems to begin after the crash, its age is not negative.
     #expect(report.threads[1].request?.age_ns == 0 && report.threads[1].request?.number == 9)
     let inFlight = try #require(report.inFlight)
     #expect(inFlight.total == 3 && inFlight.overflow == 4)

@@ -7,7 +7,9 @@ import Testing
 @testable import CrashDaemon
 
 #if arch(x86_64)
-  /// Tests the rules for a block that should contain an object but does not contain one, which shows a use-after-free.
+  /// Tests the rules for a block that should contain an object, but contains something else.
+  ///
+  /// This shows a use-after-free.
   @Suite("Diagnosis of reused memory by the class that the code expects")
   struct ReuseRuleTests {
     private static let block: UInt64 = 0x7f12_3456_4a20
@@ -78,8 +80,8 @@ import Testing
         words: [54_321, 60_000, 3, 4, 5, 6, 7], registers: [Self.rax: 54_321, Self.r13: Self.block], code: 1,
         address: 54_321 + 0x38)
       #expect(Self.diagnose(number).rule == "dangling-reuse")
-      // The size word of the next block marks this block as free. This block does not contain the words that glibc
-      // writes into a freed block.
+      // The size field of the next block marks this block as free. This block lacks the words that glibc writes into a
+      // freed block.
       #expect(Self.diagnose(Fault(next: 0x30)).rule == "dangling-reuse")
       // The recorded memory ends before the end of the block.
       let derived = Self.diagnose(Fault(size: 0xe1))
@@ -99,14 +101,13 @@ import Testing
       #expect(Self.diagnose(Fault(size: 0xe1, scope: Self.named)).rule == "dangling-reuse-named")
       #expect(Self.diagnose(Fault(scope: "C 24 Item\n" + Self.named)).evidence?.contains("names Session") == true)
       #expect(Self.diagnose(Fault(size: 0x91, scope: Self.named)).cause != "dangling")
-      // The function names classes of many different sizes. Almost any block would have the size of one of them, and a
-      // match is therefore not evidence.
+      // The function names classes of many sizes. Almost any block has the size of one of them, so a match is not
+      // evidence.
       let many = (1...3).map { "C \(56 + 64 * $0) Item\n" }.joined()
       #expect(Self.diagnose(Fault(scope: many + Self.named)).cause != "dangling")
       #expect(Self.diagnose(Fault(scope: "C 120 Item\n" + Self.named)).rule == "dangling-reuse-named")
       #expect(Self.diagnose(Fault(scope: String(repeating: Self.named, count: 9))).rule == "dangling-reuse-named")
-      // If the scope has a variable, the expected class is the variable's class, and not a class that the function
-      // names.
+      // If the scope has a variable, the expected class is that of the variable, and not one that the function names.
       let other = Fault(scope: "V r 13 0 0 item\nT 0 Item\nS 24\n" + Self.named)
       #expect(Self.diagnose(other).cause != "dangling")
     }
@@ -140,7 +141,7 @@ import Testing
       let load: [UInt8] = [0x48, 0x8b, 0x98, 0xb8, 0, 0, 0, 0xe8, 0x8a, 4, 0, 0]
       let early = Fault(registers: [Self.rax: Self.text, Self.rdi: Self.block], instruction: load, scope: Self.named)
       #expect(Self.diagnose(early).rule == "dangling-reuse-named")
-      // The instruction is mov rax, [rax+distance]. For a distance from 0 to 16, the block's first word may point to
+      // The instruction is mov rax, [rax+distance]. For a distance from 0 to 16, the block's first word can point to
       // something other than a class. At the distance -8, class metadata contains the pointer to its value witnesses.
       for (distance, isFound) in [
         (0, false), (8, false), (16, false), (24, true), (-8, true), (-16, false), (-24, false),
@@ -202,8 +203,8 @@ import Testing
           registers: [Self.rax: Self.text + 1, Self.rdi: Self.block], instruction: [0x48, 0x8b, 0x40, 0x18],
           scope: Self.named)
       }
-      // In these two functions, the fault is not diagnosed as a use-after-free. The first is a C++ function with
-      // internal linkage (`_ZL`), and the second a generic function of the Swift library.
+      // For these two functions, the diagnosis is not use-after-free: a C++ function with internal linkage (`_ZL`), and
+      // a generic function of the Swift library.
       for (function, image) in [("_ZL4walkP4node", "/srv/shop"), ("$sSa6appendyyxnF", "/usr/lib/libswiftCore.so")] {
         add(function) {
           $0 = Fault(
@@ -264,11 +265,11 @@ import Testing
       #expect(places(of: record, first: "_swift_release_dealloc") == [0x10, 0x30, 0x40])
       #expect(places(of: record, first: "$s4shop4sellyyF") == [0x10, 0x30, 0x40])
       #expect(places(of: record, first: "shop_visit").isEmpty)
-      // A frame that was found by a scan of the stack is not used, because its value may not be a return address.
+      // Does not use a frame that a scan of the stack found, because its value need not be a return address.
       var scanned = record
       scanned.frames[3].trust = .scan
       #expect(places(of: scanned, first: "_swift_release_dealloc") == [0x10, 0x30])
-      // The diagnosis of a null pointer needs only the variables at the address of the faulting instruction.
+      // The diagnosis of a null pointer needs only the variables that exist at the faulting instruction.
       var null = record
       (null.registers[Self.rax], null.code, null.address) = (0, 1, 0x30)
       #expect(places(of: null, first: "shop_visit") == [0x10])
@@ -292,14 +293,14 @@ import Testing
       #expect(builder.earlierDiagnosis?.rule == "dangling-reuse" && !builder.needsNamedClasses)
       builder.scope = nil
       #expect(rule() == "dangling-reuse" && builder.needsNamedClasses)
-      // The scope is not available, but the list of classes that the functions name is. This list contains Session, or
-      // is empty.
+      // The scope is not available, but the list of the classes that the functions name is. This list contains Session,
+      // or is empty.
       let named = ScopeDescription(Array(Self.named.utf8)).namedClasses
       for classes in [named, []] {
         (builder.namedClasses, builder.hasAllClasses) = (classes, true)
         #expect(rule() == "dangling-reuse")
       }
-      // In the second analysis the variables are available, and contradict the diagnosis.
+      // In the second analysis, the variables are available, and contradict the first diagnosis.
       builder.scope = ScopeDescription([])
       #expect(rule() == "non-canonical-operand")
       builder.namedClasses = named

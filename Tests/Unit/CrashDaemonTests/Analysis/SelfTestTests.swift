@@ -4,10 +4,10 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Tests how the reply of `Processes` shows the guard self-test that a process publishes in its ring.
+/// Tests the reply of `Processes` about a process that publishes a self-test of its guards in its ring.
 @Suite("Self-tests of attached processes")
 struct SelfTestTests {
-  /// Returns the value of the key `selfTest` in the reply for a process with this ring.
+  /// Returns the value of the key `selfTest` in the reply about a process with this ring.
   private static func selfTest(_ ring: TestRing) async throws -> [String: JSONValue]? {
     var selfTest: JSONValue?
     try await TestDaemon.run { daemon in
@@ -15,7 +15,7 @@ struct SelfTestTests {
       #expect(try await process.attach(ring.memory()) == .accepted)
       let client = try await daemon.client()
       var processes: [JSONValue] = []
-      // crashd accepts a process before it lists the process.
+      // crashd accepts a process before the process appears in the list.
       try await client.until {
         processes = try await client.call("io.crashshield.Crashd.Processes").array("processes")
         return !processes.isEmpty

@@ -14,7 +14,7 @@ struct AttachServerTests {
     let directory = try TestDirectory()
     let listener = try UnixSocket.listen(path: "\(directory.path)/attach", kind: .packets)
     var limit = rlimit()
-    // getrlimit() and setrlimit() use one struct rlimit. Lowering the soft limit needs no privilege.
+    // Invariant: getrlimit() and setrlimit() access one struct rlimit. Lowering the soft limit needs no privilege.
     #expect(unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
     limit.rlim_cur = limit.rlim_max
     #expect(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
@@ -54,7 +54,7 @@ struct AttachServerTests {
       var names: [String] = []
       var asker: CheckedContinuation<Void, Never>?
       for await event in stream {
-        // The test ignores the event for the first reading of the spool.
+        // Ignores the event for the first reading of the spool.
         if case .spooled = event { continue }
         names.append(event.name)
         if case .settled(let continuation) = event { asker = continuation }
@@ -65,8 +65,8 @@ struct AttachServerTests {
     await withCheckedContinuation { settled in
       let outcome = Result {
         try loop.run {
-          // The process hangs up after the poller has reported an event, and before the loop executes the request to
-          // settle the process.
+          // The process closes its connection after the poller has reported an event, and before the loop executes the
+          // request to settle the process.
           process.hangUp()
           return [.settle(pid: isAsked ? getpid() : 1, settled), .stop]
         }
@@ -87,7 +87,7 @@ struct AttachServerTests {
       let process = try await daemon.attach()
       #expect(try await process.attach(memory) == .accepted)
       let client = try await daemon.client()
-      // The test waits for the pipeline, because crashd sends the reply before the pipeline has registered the process.
+      // Wait for the pipeline: crashd replies to the process before the pipeline has registered it.
       _ = try await client.awaitProcess()
       #expect(try await client.call("io.crashshield.Crashd.Processes").array("processes").count == 1)
 
@@ -159,7 +159,7 @@ struct AttachServerTests {
   func hostile(_ hostile: Hostile) async throws {
     var limits = Limits()
     // The well-behaved process `good` sends its hello only after the hostile process. On a slow machine, crashd's usual
-    // timeout would end before this hello, so the test uses a longer timeout.
+    // timeout could end before this hello, so the test uses a longer timeout.
     limits.greeting_ms = 300_000
     try await TestDaemon.run(limits: limits) { daemon in
       let good = try await daemon.attach()
@@ -210,8 +210,7 @@ struct AttachServerTests {
         events: continuation), poller: poller)
     let memory = try TestRing().memory()
     let hello = TestProcess.hello(images: [1, 2])
-    // The test counts only the descriptors that refer to this memfd, because other code in this process opens other
-    // descriptors.
+    // Counts only the descriptors that refer to this memfd, because other code in this process opens other descriptors.
     for _ in 0..<1_000 {
       let process = try TestSocket(path: path, type: Int32(SOCK_SEQPACKET.rawValue))
       try TestProcess(process).send(hello, [memory, memory, memory, memory, memory])
@@ -223,7 +222,7 @@ struct AttachServerTests {
       }
     }
     #expect(ledger.refusals == ["attach": 1_000])
-    // The descriptors that were sent as images are closed in order, on a separate thread.
+    // A separate thread closes the descriptors that were sent as images, in order.
     let place = FileFacts.place(of: memory.number)
     #expect(ForeignFileWork.shared.wait(of: geteuid(), at: place, timeout_ms: 60_000) { true } == true)
     #expect(try openCount(of: memory) == 1)
@@ -314,7 +313,7 @@ extension PipelineEvent {
   }
 }
 
-/// Returns the number of descriptors of this process that refer to the file.
+/// Returns the number of descriptors of this process that refer to this file.
 private func openCount(of descriptor: Descriptor) throws -> Int {
   let wanted = try descriptor.status()
   return try (Int32(0)..<4_096).count { number in
@@ -325,7 +324,7 @@ private func openCount(of descriptor: Descriptor) throws -> Int {
   }
 }
 
-/// A first message that no valid client sends.
+/// A first message that a valid client does not send.
 struct Hostile: Sendable, CustomTestStringConvertible {
   var what: String
   var hello = TestProcess.hello()

@@ -13,7 +13,7 @@ struct ControlChannelTests {
   /// Reads a control message: its kind, number and payload.
   private static func message(_ bytes: [UInt8]) -> (kind: UInt32, number: UInt32, payload: [UInt8])? {
     guard bytes.count >= MemoryLayout<cs_control_header>.size else { return nil }
-    // The message has at least as many bytes as the structure, in which every bit pattern is valid.
+    // Invariant: the message has at least as many bytes as the structure, in which every bit pattern is valid.
     let header = unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_control_header.self) }
     return (header.kind, header.number, Array(bytes.dropFirst(MemoryLayout<cs_control_header>.size)))
   }
@@ -66,7 +66,7 @@ struct ControlChannelTests {
       queue.take(plan, outcome: outcome)
       queue.send(to: socket)
     }
-    // Each plan consists of two messages: one with the guard modes, and a sweep.
+    // Each plan becomes two messages: one with the guard modes, and a sweep.
     func answer(_ number: UInt32, _ result: UInt32 = 0) throws -> Bool {
       queue.take(try #require(ControlAnswer(Self.answer(number, result: result))), outcome: outcome)
     }
@@ -152,7 +152,7 @@ struct ControlChannelTests {
         #expect(message.kind == kind)
         try next.send(Self.answer(message.number, result: kind == 2 ? 6 : 0))
       }
-      // The reply has this error, because the process answered that it has no class of this name.
+      // The process answers that it has no class of this name. Therefore crashd reports this result.
       #expect(try await ended.int("applied") == 0)
       let events = try await client.call("\(Self.own).DanglingEvents").array("events")
       #expect(events.count == 2)
@@ -238,7 +238,7 @@ struct ControlChannelTests {
     #expect(first.count == 32 && first[0].kind == 4)
     // The rule for all classes precedes the rules for single classes.
     #expect(first[1].kind == 1 && first[1].payload.count == 24)
-    // Every answer lets crashd send one more message, until all are sent.
+    // For each answer, crashd sends one more message, until it has sent all.
     var count = first.count
     while !first.isEmpty {
       for message in first {

@@ -90,13 +90,13 @@ struct DescriptorStoreTests {
         environment: ["NOTIFY_SOCKET": "/x", "CRASHD_DESCRIPTOR_STORE": "1"], notifier: Notifier(environment: [:]),
         ledger: ledger()))
     let source = try RingSource(memory: TestRing().memory())
-    // The pid is the largest that Linux assigns (2²²), and the connection's number has ten digits.
+    // The pid is the largest that Linux assigns (2²²), and the number of the connection has ten digits.
     let peer = Peer(pid: 4_194_304, uid: UInt32.max)
     let process = AttachedProcess(
       number: 9_999_999_999, facts: ProcessFacts(source.mapping.contents(), peer: peer, unit: nil), ring: source)
     let name = store.name(of: process)
-    // The name contains the time since the machine's start in nanoseconds. Fourteen hexadecimal digits are enough for
-    // two years.
+    // The name contains the time since the start of the machine, in nanoseconds. Fourteen hexadecimal digits are enough
+    // for two years.
     let generation = try #require(name.split(separator: "-").dropFirst().first).utf8.count
     let longest = name.utf8.count - generation + 14
     let unit = URL(filePath: #filePath).appending(path: "../../../../../systemd/crashd.service").standardizedFileURL
@@ -154,7 +154,7 @@ struct DescriptorStoreTests {
     }
     let client = try await TestProcess(path: path)
     var first = try AttachLoop(configuration(listener, []), poller: Poller())
-    // The first crashd ends before the process sends its hello.
+    // The first crashd ends before the process has sent its hello.
     try first.run { [.stop] }
     let kept = try systemd.receive()
     let text = String(decoding: kept.bytes, as: UTF8.self)
@@ -201,7 +201,7 @@ struct DescriptorStoreTests {
     var loop = try AttachLoop(configuration, poller: Poller())
     try loop.run { [.stop] }
     events.finish()
-    // The process can still read the answer that crashd sent before it shut the connection down.
+    // The process can still read the reply that crashd sent before it shut down the connection.
     let status = try await client.reply()?.status
     #expect(status == .malformed)
     let error = #expect(throws: SystemError.self) { try client.wake() }
@@ -216,7 +216,9 @@ struct DescriptorStoreTests {
     return Descriptor(owning: number)
   }
 
-  /// Starts a child that kills itself, and does not reap it.
+  /// Starts a child that kills itself.
+  ///
+  /// Does not reap the child.
   private static func killedChild() async throws -> (pid_t, Descriptor) {
     var child: pid_t = 0
     // The array ends with nil, and is freed after the call.

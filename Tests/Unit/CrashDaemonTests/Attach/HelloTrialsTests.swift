@@ -30,8 +30,8 @@ struct HelloTrialsTests {
       #expect(bad == .skip && other == .look)
       trials.end("connection-1-3")
     }
-    // Once no stored hello has the name connection-1-2, its count is dropped. A new hello with this name starts at zero
-    // attempts.
+    // When no stored hello has the name connection-1-2, crashd drops the count of this name. A new hello with this name
+    // starts at zero attempts.
     var anew = HelloTrials(path: path, kept: ["connection-1-3"])
     let again = anew.begin("connection-1-2")
     #expect(again == .look)
@@ -103,7 +103,8 @@ struct HelloTrialsTests {
     withExtendedLifetime(directory) {}
   }
 
-  /// Simulates a restart of crashd with connections that systemd has stored, and with systemd's notification socket.
+  /// Simulates a restart of crashd: systemd has stored some connections, and the test has systemd's notification
+  /// socket.
   private struct Replay {
     let directory: TestDirectory
     let systemd: NotifySocket
@@ -124,7 +125,7 @@ struct HelloTrialsTests {
       }
     }
 
-    /// Runs an attach loop with the stored connections, and returns the number of processes that attached.
+    /// Runs an attach loop with the stored connections, and returns the number of attached processes.
     func run(_ trials: any HelloBook) async throws -> Int {
       let (stream, events) = AsyncStream.makeStream(of: PipelineEvent.self)
       let environment = ["NOTIFY_SOCKET": systemd.path, "CRASHD_DESCRIPTOR_STORE": "1"]
@@ -152,7 +153,7 @@ struct HelloTrialsTests {
     try SmallFile.replace(path, by: text)
     try replay.clients[0].send(TestProcess.hello(), [TestRing().memory()])
     #expect(try await replay.run(HelloTrials(path: path, kept: ["connection-1-0"], program: "program")) == 0)
-    // crashd keeps the descriptor in systemd's store, so that a later version of crashd can read the hello.
+    // crashd leaves the descriptor in systemd's store, so that a later version of crashd can read the hello.
     #expect(try replay.systemd.receive() == nil)
     #expect(SmallFile.text(at: path) == text)
     #expect(try await replay.clients[0].reply()?.status == .limit)
@@ -176,8 +177,8 @@ struct HelloTrialsTests {
 
   @Test("an attempt is recorded before the hello is read, and its record is removed afterwards")
   func order() async throws {
-    /// Observes whether each client had its reply when crashd recorded the client's attempt, and when crashd removed
-    /// the record.
+    /// Observes for each client whether it had its reply, both when crashd recorded the attempt for this client and
+    /// when crashd removed this record.
     final class Observer: HelloBook {
       let lines = Mutex<[String]>([])
       let clients: [TestProcess]
@@ -193,7 +194,7 @@ struct HelloTrialsTests {
       }
     }
     let replay = try await Replay(2)
-    // The first client sends no hello.
+    // The first client connects, but sends no hello.
     try replay.clients[1].send(TestProcess.hello(), [TestRing().memory()])
     let observer = Observer(replay.clients)
     #expect(try await replay.run(observer) == 1)

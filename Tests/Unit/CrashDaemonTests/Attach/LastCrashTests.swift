@@ -28,7 +28,7 @@ struct LastCrashTests {
 
   private static func parts(_ payload: [UInt8]) -> Parts? {
     guard payload.count >= MemoryLayout<cs_control_last_crash>.size else { return nil }
-    // The payload has at least as many bytes as the structure, in which every bit pattern is valid.
+    // Invariant: the payload has at least as many bytes as the structure, in which every bit pattern is valid.
     let fields = unsafe payload.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_control_last_crash.self) }
     let texts = payload.dropFirst(MemoryLayout<cs_control_last_crash>.size)
     guard texts.count == Int(fields.id_bytes) + Int(fields.sentence_bytes) else { return nil }
@@ -82,7 +82,7 @@ struct LastCrashTests {
     queue.send(to: socket)
     #expect(try kinds() == [3, 7])
     #expect(queue.take(try answer(1), outcome: outcome) && outcome.now.isComplete)
-    // An older library answers that the message is unknown. This answer is not a refusal of the plan.
+    // An older library answers that it does not know this message. This answer is not a refusal of the plan.
     #expect(queue.take(try answer(2, 2), outcome: outcome) && outcome.now.refused.isEmpty)
     queue.add(LastCrashNotice(nil))
     queue.take(nil, outcome: outcome)

@@ -6,6 +6,7 @@ import Testing
 /// The OOM kill counters of simulated control groups.
 ///
 /// A test sets their values.
+///
 private final class Counters: Sendable {
   private let counts = Mutex<[String: Int]>([:])
 
@@ -31,9 +32,9 @@ struct MemoryGroupsTests {
     }
   }
 
-  /// Reads the group's counter of OOM kills, while the processes in `well` are still running.
+  /// Reads the group's counter of OOM kills while the processes in `well` are running.
   ///
-  /// Returns whether another reading of the counter may increase the baselines of these processes.
+  /// Returns whether another reading of the counter is allowed to increase the baselines of these processes.
   private func look(_ groups: inout MemoryGroups, at time_ns: UInt64, well: Set<UInt64>) -> Bool {
     groups.look(at: path, at: time_ns) { well.contains($0) }
   }
@@ -73,8 +74,8 @@ struct MemoryGroupsTests {
     counters[path] = 1
     let look1 = look(&groups, at: late, well: [1, 2])
     #expect(look1)
-    // This reading cannot exclude the processes as victims, because the kernel may increase the counter before it kills
-    // one of them.
+    // This reading cannot exclude any of the processes as victims, because the kernel can increase the counter before
+    // it kills one of them.
     let look2 = look(&groups, at: late + 1, well: [1, 2])
     #expect(look2)
     let look3 = look(&groups, at: 2 * late, well: [1, 2])
@@ -192,8 +193,7 @@ struct MemoryGroupsTests {
     #expect(events.cgroup == group)
     #expect(events.oomKills == 2)
     #expect(events.tellsOfChanges == !path.hasSuffix("oom_control"))
-    // The group of this test does not exist on the machine, and its counter therefore cannot be read. Only the root
-    // group exists.
+    // The group of this test does not exist on the machine, so its counter cannot be read. Only the root group exists.
     #expect(group == "/" || MemoryEvents.count(at: events.path) == nil)
   }
 

@@ -9,11 +9,11 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Tests that one user can use up its limits without an effect on the limits of other users.
+/// Tests that a user who reaches a limit does not affect the limits of other users.
 ///
 /// The tests connect to real sockets as several users.
 ///
-/// The suites of symbols and of the spool test the limits of symbol jobs and of spool files.
+/// The suites about symbols and about the spool test the limits of symbol jobs and of spool files.
 @Suite("Limits per user", .enabled("only root can connect as another user") { geteuid() == 0 })
 struct PerUserLimitTests {
   private static let greedy = TestUser(uid: 54_021, gid: 54_021)
@@ -69,7 +69,7 @@ struct PerUserLimitTests {
       #expect(reply.status == .limit)
       let process = try await daemon.attach(as: Self.other)
       #expect(try await process.attach(TestRing().memory()) == .accepted)
-      // The silent client is still connected, and crashd accepts its hello now.
+      // The silent client is still connected. It sends its hello now, and crashd accepts it.
       #expect(try await silent.attach(TestRing().memory()) == .accepted)
     }
   }
@@ -143,7 +143,7 @@ struct PerUserLimitTests {
     limits.connectionsPerUser = 1
     try await TestDaemon.run(limits: limits) { daemon in
       let isOver = try MutexFlag.alarm {}
-      // These tasks simulate expensive calls that use all threads for untrusted calls.
+      // These tasks stand for expensive calls. They use all threads that crashd has for untrusted calls.
       let busy = (0..<4 * sysconf(Int32(_SC_NPROCESSORS_ONLN))).map { _ in
         Task.detached(priority: .low) { while !isOver.isSet {} }
       }
@@ -191,7 +191,8 @@ struct PerUserLimitTests {
       let start = ["cursor": JSONValue.string("\(daemon.store.epoch)-0")]
       let slow = try await daemon.client(as: Self.greedy)
       try await slow.send(method, start, more: true)
-      // The client reads one byte of an event. The page stays in memory until the client has read the rest.
+      // The client reads only one byte of an event. The page stays in crashd's memory until the client has read the
+      // rest.
       _ = try await slow.reply()
       let second = try await daemon.client(as: Self.greedy)
       try await second.send(method, start, more: true)
@@ -210,8 +211,8 @@ struct PerUserLimitTests {
   @Test("F3: events sent to a subscriber are charged to its user's CPU time")
   func subscriberPace() async throws {
     var limits = Limits.patient
-    // With these limits, it takes seconds to pay off a debt of milliseconds. A stall of the machine between two pages
-    // therefore cannot hide the debt.
+    // With these limits, paying off a debt of milliseconds takes seconds. Therefore a stall of the machine between two
+    // pages cannot hide the debt.
     (limits.callBurst_ms, limits.callShare_percent) = (1, 1)
     (limits.connectionCharge_us, limits.eventBatch) = (0, 1)
     try await TestDaemon.run(limits: limits) { daemon in
@@ -271,7 +272,8 @@ struct PerUserLimitTests {
   @Test("one user alone holds at most half of the descriptors that crashd may open")
   func descriptors() {
     let limits = Limits()
-    // `own` is the sum of the limits for one user. `Limits.descriptors` is the sum of the limits for all users.
+    // `own` is the sum of the descriptor limits for one user. `Limits.descriptors` is the sum of the limits for all
+    // users.
     let own =
       limits.ringsPerUser + 2 * limits.processesPerUser + limits.endingsPerUser + limits.greetingsPerUser
       + limits.symbolJobsPerUser + limits.unwindTablesPerUser + limits.connectionsPerUser

@@ -23,7 +23,8 @@ struct ProcessEndTests {
     let before = Surroundings.of(Peer(pid: pid, uid: geteuid()), pidfd)
     #expect(before.startTime != nil)
     #expect(waitpid(pid, nil, 0) == pid)
-    // Simulates that this process has reused the pid, because the pidfd belongs to the child that has ended.
+    // The pidfd belongs to a child that has ended, and the pid to this process. This simulates a process that has
+    // reused the pid.
     #expect(ProcessStat.read(pid: getpid(), of: pidfd) == nil)
     #expect(ProcessImage.of(pid: getpid(), pidfd) == nil)
     let surroundings = Surroundings.of(Peer(pid: getpid(), uid: geteuid()), pidfd)
@@ -48,13 +49,13 @@ struct ProcessEndTests {
     for (left, right) in others { #expect(!left.isSameProcess(as: right)) }
   }
 
-  /// Whether the kernel reports how a process ended (PIDFD_INFO_EXIT, since Linux 6.15).
+  /// Whether the kernel reports to a pidfd how its process ended (PIDFD_INFO_EXIT, since Linux 6.15).
   private static var kernelTells: Bool { get throws { try isKernel(6, 15) } }
 
   /// Whether this kernel has at least this version.
   static func isKernel(_ major: Int, _ minor: Int) throws -> Bool {
     var name = utsname()
-    // uname() writes one structure. The strings in the structure end with a NUL.
+    // uname() writes one structure. Invariant: the strings in the structure end with a NUL.
     #expect(unsafe uname(&name) == 0)
     let release = unsafe withUnsafeBytes(of: &name.release) { bytes in
       unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
@@ -64,7 +65,9 @@ struct ProcessEndTests {
     return (parts[0], parts[1]) >= (major, minor)
   }
 
-  /// Starts a child that has exited with status 7, and does not reap it.
+  /// Starts a child that exits with status 7.
+  ///
+  /// Does not reap the child.
   private static func zombie() async throws -> (pid_t, Descriptor) {
     var child: pid_t = 0
     // The array ends with nil, and is freed after the call.

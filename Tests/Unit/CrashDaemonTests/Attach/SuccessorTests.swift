@@ -9,9 +9,9 @@ import Testing
 /// Tests a process that executes another program and ends before crashd has read the hello of either program.
 @Suite("The exit of a process that has executed another program")
 struct SuccessorTests {
-  /// The test's argument: whether the parent reaps the process before crashd reads how it ended.
+  /// Whether the parent reaps the process before crashd reads how the process ended.
   ///
-  /// A process that was reaped can be identified only by its pidfd, which requires Linux 6.16.
+  /// Only a pidfd identifies a process that was reaped, and this requires Linux 6.16.
   static var isReaped: [Bool] { get throws { try ProcessEndTests.isKernel(6, 16) ? [false, true] : [false] } }
 
   @Test("an exit belongs to the last program if all hellos wait in the queue", arguments: [2, 3], try Self.isReaped)
@@ -34,7 +34,8 @@ struct SuccessorTests {
     let ends = try await place.ends {
       turns += 1
       if turns > 1 { return [.stop] }
-      // The first program is attached now. The poller then reports the later hellos and the exit in this order.
+      // crashd has now attached the first program. Therefore the poller reports the later hellos first, and then the
+      // exit.
       do {
         for index in 1..<programs { try process.become(index, TestRing(id: UInt8(index))) }
         try process.die(isReaped: isReaped)
@@ -62,9 +63,9 @@ struct SuccessorTests {
     #expect(ends == Self.ends(1))
   }
 
-  /// Returns the expected end of each program, by the id of its ring.
+  /// Returns how each program must have ended, by the id of its ring.
   ///
-  /// Every program except the last one ends by executing the next program.
+  /// Each program except the last one ends because it executes the next program.
   private static func ends(_ programs: Int) -> [String: ProcessEnd] {
     var ends: [String: ProcessEnd] = [:]
     for index in 0..<programs {
@@ -74,7 +75,7 @@ struct SuccessorTests {
   }
 }
 
-/// An attach loop with its listening socket and its pipeline events.
+/// An attach loop, with its listening socket and its pipeline events.
 private struct Place {
   let path: String
   private let directory: TestDirectory

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Tests the facts that crashd reads about the machine and about a process.
+/// Tests the facts about the machine and about a process that crashd reads.
 ///
 /// The inputs are strings that a kernel wrote, and hostile strings.
 @Suite("Facts of machine and process")
@@ -127,7 +127,7 @@ struct FactsTests {
   func otherGroups() throws {
     let first = try #require(MemoryLimit(cgroups: "4:cpu,cpuacct:/x\n9:memory:/docker/x\n0::/\n"))
     #expect(first.directories.first == "/sys/fs/cgroup/memory/docker/x" && first.names.limit == "memory.limit_in_bytes")
-    // In a container's cgroup namespace, the root group is the container's own group.
+    // In the cgroup namespace of a container, the root group is the container's own group.
     let own = try #require(MemoryLimit(cgroups: "0::/\n"))
     let found = own.smallest { $0 == "/sys/fs/cgroup/memory.max" ? "4096\n" : nil }
     #expect(own.directories == ["/sys/fs/cgroup"] && found?.bytes == 4096)
@@ -188,7 +188,7 @@ struct FactsTests {
   }
 }
 
-/// Tests that the stored command line contains no secrets, and that arguments may contain arbitrary bytes.
+/// Tests that crashd removes secrets from a command line before it stores it, and that arguments can contain any bytes.
 @Suite("The command line")
 struct CommandLineTextTests {
   private func text(_ arguments: [String]) throws -> String? {
@@ -225,7 +225,7 @@ struct CommandLineTextTests {
     ])
   func secrets(arguments: [String], wanted: String) throws {
     #expect(try text(arguments) == wanted)
-    // An export may have stricter privacy rules than the store. crashd applies the rules of the export to the stored
+    // An export can have stricter privacy rules than the store. For an export, crashd applies them to the stored
     // command line.
     var none = PrivacySettings()
     (none.annotations, none.patterns, none.homeDirectories) = ([], [], false)

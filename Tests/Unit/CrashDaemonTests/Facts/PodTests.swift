@@ -3,9 +3,9 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Tests the container and the pod that crashd finds in control groups and mounts.
+/// Tests how crashd finds the container and the pod of a process in control groups and mounts.
 ///
-/// Each sample has a description that names its source. A sample with one line is a line of a file in that source.
+/// The description of each sample names its source. A sample with one line is a line of a file in that source.
 @Suite("Containers and pods")
 struct PodTests {
   struct Sample: Sendable, CustomTestStringConvertible {
@@ -160,7 +160,7 @@ struct PodTests {
     let found = ContainerName.of(mounts: Self.pod)
     #expect(found?.podUID == "28478e30-384f-41e5-9d85-eae249ae8506" && found?.name == "alpine")
     #expect(found?.id == nil && found?.runtime == nil && found?.source == "mountinfo" && found?.claimed == nil)
-    // If kubelet's directory is a mount point, the paths in mountinfo are relative to it.
+    // If kubelet's directory is a mount point, the paths in mountinfo are relative to this mount.
     #expect(
       ContainerName.of(mounts: Self.pod.replacing("/var/lib/kubelet/pods", with: "/pods"))?.podUID
         == "28478e30-384f-41e5-9d85-eae249ae8506")

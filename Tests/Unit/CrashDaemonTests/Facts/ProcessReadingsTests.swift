@@ -64,15 +64,15 @@ struct ProcessReadingsTests {
   func reused() throws {
     var child: pid_t = 0
     var arguments: [UnsafeMutablePointer<CChar>?] = unsafe [nil]
-    // The array ends with nil, and exists until the call has returned.
+    // Invariant: the array ends with nil, and exists until the call has returned.
     #expect(unsafe posix_spawn(&child, "/bin/true", nil, nil, &arguments, nil) == 0)
     var number: Int32 = -1
-    // cd_process_open() writes one number. The child exists until it is reaped.
+    // cd_process_open() writes one number. Invariant: the child exists until it is reaped.
     try SystemError.check(unsafe cd_process_open(child, &number), "open a pidfd")
     let pidfd = Descriptor(owning: number)
     while waitpid(child, nil, 0) < 0, errno == EINTR {}
     let readings = ProcessReadings()
-    // The test passes the pid of another running process, as if the kernel had reused the number.
+    // Passes the pid of another running process, as if the kernel had reused the pid.
     #expect(readings.measure(try facts(), pidfd))
     #expect(readings.added(to: ProcessContext()).resources == nil)
   }
@@ -88,7 +88,7 @@ struct ProcessReadingsTests {
     #expect(readings.added(to: ProcessContext()).commandLine == nil)
     waiting.end(7)
     readings.readLater(facts, pidfd, of: 7, PrivacySettings(), waiting: waiting)
-    // The work of one user is done in order. The command line has therefore been read when this work is done.
+    // crashd does the work of one user in order. Therefore crashd has read the command line when this work is done.
     _ = await ForeignFileWork.shared.result(of: geteuid(), at: "command lines", timeout_ms: 600_000) {}
     #expect(readings.added(to: ProcessContext()).commandLine != nil)
     #expect(waiting.begin(7))

@@ -13,7 +13,7 @@ import Testing
 struct HealthBookTests {
   /// A clock that the test sets.
   private final class TestClock: Sendable {
-    /// The times in seconds: CLOCK_MONOTONIC, and the wall clock since 1970.
+    /// The times in seconds: The time of CLOCK_MONOTONIC, and the wall clock time since 1970.
     let times = Mutex<(monotonic: UInt64, wall: UInt64)>((1_000, 1_700_000_000))
     let boot = Mutex("first")
 
@@ -68,7 +68,7 @@ struct HealthBookTests {
     try #require(try store.health().first { $0.key.build == build }).counts
   }
 
-  /// Ends a process at the current time.
+  /// Ends a process at the current time of the clock.
   private func end(_ process: Process, in book: HealthBook, isCrash: Bool?) async {
     process.attached.endTime_ns.store(clock.clocks.monotonic_ns(), ordering: .relaxed)
     await book.end(process.attached, isCrash: isCrash)
@@ -91,7 +91,7 @@ struct HealthBookTests {
     await end(process, in: book, isCrash: true)
     (expected.time_ms, expected.begun, expected.finished, expected.lost, expected.crashes) = (65_000, 14, 9, 4, 1)
     #expect(try counts() == expected)
-    // The end of a kept process may be announced again to the next crashd.
+    // After a restart, the next crashd can receive the end of a process a second time.
     let next = self.book()
     next.attach(process.attached)
     clock.pass(60)
@@ -113,7 +113,7 @@ struct HealthBookTests {
   @Test("the request whose trap began a drain is lost, and those that the drain finished are not")
   func drain() async throws {
     let book = book()
-    // One trap was contained before. The second trap began the drain. The drain finished all other requests.
+    // The first trap was contained. The second trap began the drain. The drain let all other requests finish.
     let process = try Process { ring in
       ring.addRequest(0, number: 1, operation: "GET /a")
       ring.trapRequest(0)
@@ -188,7 +188,7 @@ struct HealthBookTests {
     first.attach(process.attached)
     clock.pass(1)
     await first.tick()
-    // The ring of a spool file, for example, outlives the boot.
+    // The ring of a spool file can be from an earlier boot.
     clock.boot.withLock { $0 = "second" }
     clock.times.withLock { $0.monotonic = 5 }
     let second = book()
@@ -273,7 +273,7 @@ struct HealthBookTests {
 
   @Test("a time is divided among its hours")
   func hours() {
-    // 00:10 after hour 100, and 80 minutes before.
+    // The time ends 10 minutes after the start of hour 100, and has 80 minutes.
     let parts = HealthBook.hours(endingAt: Moment(nanoseconds: (100 * 3_600 + 600) * 1_000_000_000), 80 * 60_000)
     #expect(parts.map(\.hour) == [100, 99, 98] && parts.map(\.time_ms) == [600_000, 3_600_000, 600_000])
     let long = HealthBook.hours(endingAt: Moment(nanoseconds: .max), .max)
@@ -312,7 +312,7 @@ struct ReturnTimesTests {
     #expect(times.arrive(shop, at: 10) == nil)
     #expect(times.arrive(shop, at: 3_000_000) == nil)
     #expect(times.crash(shop, key, at: 1_000_000)?.time_ms == 2)
-    // Each attach ends the wait of one crash.
+    // Each attach of a restarted process ends the waiting time of one crash.
     #expect(times.crash(shop, key, at: 1_000_000) == nil)
     #expect(times.arrive(try service("other.service"), at: 5_000_000) == nil)
     #expect(times.arrive(shop, at: 5_000_000)?.time_ms == 4)

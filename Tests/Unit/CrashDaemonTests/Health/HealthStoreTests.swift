@@ -91,9 +91,9 @@ struct HealthStoreTests {
       }
       #expect(pair("aa22", "aa11") == ["aa22", "aa11"] && pair("bb", nil) == ["bb33", "aa22"])
       #expect(pair(nil, "aa11") == ["bb33", "aa11"])
-      // Two builds of one program have this release, and the newest one counts.
+      // Two builds of one program have this release; the newest one counts.
       #expect(pair("1.1", "aa1") == ["bb33", "aa11"])
-      // Two programs have the release 1.0. Two builds begin with aa. The first build has no build before it.
+      // Two programs have the release 1.0. Two builds begin with aa. No build precedes the first build.
       for new in ["1.0", "aa", "zz", "", "aa11", "cc44"] { #expect(pair(new, nil) == nil, "\(new)") }
       #expect(pair("bb33", "cc44") == nil)
       #expect(throws: ProtocolError.noSuchBuild("zz")) { try CrashdInterface.pair("zz", nil, in: builds) }

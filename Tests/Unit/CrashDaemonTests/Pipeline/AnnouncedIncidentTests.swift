@@ -24,7 +24,7 @@ struct AnnouncedIncidentTests {
       index, key: UInt64(index) * 2 + 1, subject: "App/Cart.swift: \(index) is outside", count: 1, mode: 0, source: 2)
   }
 
-  /// Attaches a process, and waits until its ring was read once.
+  /// Attaches a process, and waits until crashd has read its ring once.
   private static func attached(
     _ ring: TestRing, _ memory: Descriptor, _ daemon: TestDaemon, _ client: TestClient
   ) async throws -> TestProcess {
@@ -34,7 +34,7 @@ struct AnnouncedIncidentTests {
     return process
   }
 
-  /// Returns the ids of the incidents on the next nonempty page.
+  /// Returns the ids of the incidents on the next page that is not empty.
   private static func page(_ client: TestClient) async throws -> [String] {
     while true {
       let found = try await client.reply().object("parameters").array("incidents")
@@ -78,7 +78,7 @@ struct AnnouncedIncidentTests {
       }
       #expect(try await client.call(Self.incidents).array("incidents").count == 1)
       #expect(try daemon.store.incidentCursor(isNewest: true) == before)
-      // crashd stores the incident when the process ends, or earlier.
+      // crashd stores the incident when the process ends, at the latest.
       process.hangUp()
       try await client.until { try daemon.store.incidents(limit: 9).count == 2 }
     }
@@ -119,7 +119,7 @@ struct AnnouncedIncidentTests {
     #expect(rings.incidentPause_ns(of: ring, pause_ms, at: 1_100_000_000) == 150_000_000)
     #expect(rings.incidentPause_ns(of: ring, pause_ms, at: 1_250_000_000) == 0)
     #expect(rings.incidentPause_ns(of: other, pause_ms, at: 1_100_000_000) == 0)
-    // `remove` must drop all state of a ring, because its process has ended.
+    // `remove` must drop all state of the ring of an ended process.
     rings.remove(ring)
     rings.noteReading(of: ring, at: 1_000_000_000)
     #expect(rings.incidentPause_ns(of: ring, pause_ms, at: 1_000_000_000) == 0)
@@ -195,7 +195,7 @@ struct AnnouncedIncidentTests {
       send(.recordedIncidents(process))
       _ = await news.next()
     }
-    // At the time 0 (the start of the machine) no charge has decreased yet. The assertion therefore tests whether
+    // At the time 0 (the start of the machine), no charge has decreased yet. Therefore the expectation fails if
     // anything was charged at all.
     #expect(daemon.analysis.incidentTime.wait_ns(for: uid, at: 0) > 0)
     #expect(daemon.analysis.lookTime.wait_ns(for: uid, at: 0) == 0)

@@ -12,7 +12,9 @@ import Testing
 
 @Suite("From the end of a process to its reports")
 struct CrashPipelineTests {
-  /// A process with a ring, whose events the test sends to the pipeline.
+  /// A process with a ring.
+  ///
+  /// The test sends its events to the pipeline.
   private struct Process {
     var ring: TestRing
     var memory: Descriptor
@@ -43,10 +45,12 @@ struct CrashPipelineTests {
     try await run(process, end).reports
   }
 
-  /// Runs a pipeline for a process, and returns the reports and the numbers of requests by build.
+  /// Runs a pipeline for a process.
   ///
-  /// The numbers of requests are read before and after the end of the process. `change` is called as soon as the
-  /// process is attached.
+  /// Returns the reports, and the numbers of requests by build.
+  ///
+  /// Reads the numbers of requests twice: before and after the process ends. Calls `change` as soon as the process is
+  /// attached.
   private func run(
     _ process: Process, _ end: ProcessEnd, change: () throws -> Void = {}
   ) async throws -> (reports: [CrashReport], requests: [[RequestTotals.Counts]]) {
@@ -63,7 +67,7 @@ struct CrashPipelineTests {
     continuation.yield(.announced(process.attached))
     continuation.yield(.ended(EndedProcess(process: process.attached, end: end)))
     await withCheckedContinuation { continuation.yield(.settled($0)) }
-    // The progress of the process is settled at the latest when all of its descriptors are closed.
+    // The process is settled when all of its descriptors are closed, at the latest.
     let progress = await pipeline.progress(pid: 4711, mayRead: { _ in true }, timeout_ms: 600_000)
     #expect(progress.isSettled && progress.isAttached)
     continuation.finish()
@@ -140,9 +144,9 @@ struct CrashPipelineTests {
     if isOver.set() { Self.pass(writer) }
   }
 
-  /// Releases the jobs that wait to read a line from the gate, by writing eight lines.
+  /// Writes eight lines, which releases the jobs that wait for a line from the gate.
   private static func pass(_ gate: Descriptor) {
-    // The string has 8 bytes, which is the count that is passed.
+    // Invariant: the string has 8 bytes, which is the passed count.
     #expect(unsafe write(gate.number, "\n\n\n\n\n\n\n\n", 8) == 8)
   }
 

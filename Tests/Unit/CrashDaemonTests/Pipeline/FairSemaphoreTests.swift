@@ -6,7 +6,7 @@ import Testing
 @testable import CrashDaemon
 
 struct FairSemaphoreTests {
-  /// Records the callers that got a permit, in order.
+  /// Records the order in which callers get a permit.
   private final class Guests: Sendable {
     private let state = Mutex<(names: [String], permits: [FairSemaphore.Permit])>(([], []))
     var list: [String] { state.withLock { $0.names } }
@@ -28,7 +28,9 @@ struct FairSemaphoreTests {
     FairSemaphore(PermitLimit(total: total, perUser: perUser, hasReserve: hasReserve), accounts)
   }
 
-  /// Starts one more waiting caller, which is in the queue when this function returns.
+  /// Starts one more caller.
+  ///
+  /// It waits in the queue when this function returns.
   private func queue(
     _ semaphore: FairSemaphore, _ user: UInt32, _ name: String, _ guests: Guests
   ) async -> Task<Void, Never> {
@@ -45,11 +47,11 @@ struct FairSemaphoreTests {
     let first = await semaphore.enter(1)
     let second = await semaphore.enter(1)
     let third = await queue(semaphore, 1, "1c", guests)
-    // Another user gets a permit, although the first user has waiting callers.
+    // Another user gets a permit, although callers of the first user wait.
     let other = await semaphore.enter(2)
     let next = await queue(semaphore, 2, "2b", guests)
     #expect(semaphore.waitingCount == 2 && guests.list.isEmpty)
-    // One permit is still free, but not for the first user, which has reached its own limit.
+    // One permit is still free, but the first user has reached the limit for one user.
     other.giveBack()
     await next.value
     #expect(guests.list == ["2b"] && semaphore.waitingCount == 1)
@@ -92,7 +94,7 @@ struct FairSemaphoreTests {
     let guests = Guests()
     await semaphore.calm()
     let first = await semaphore.enter(1)
-    // calm() returns at once, because no caller waits. It does not wait for the permit that is in use.
+    // calm() returns at once, because no caller waits for a permit. It does not wait for the permit that is in use.
     await semaphore.calm()
     let second = await queue(semaphore, 1, "second", guests)
     let calm = Task { await semaphore.calm() }
@@ -108,8 +110,8 @@ struct FairSemaphoreTests {
   func quiet() async {
     let semaphore = semaphore(total: 2, perUser: 2)
     var (visitors, times) = (3, 0)
-    // In each of the first three pauses of calm(), one caller enters without waiting. In the later pauses no caller
-    // enters.
+    // In each of the first three pauses of calm(), one caller gets a permit without waiting. In the later pauses, no
+    // caller does.
     await semaphore.calm(quiet_ms: 20, patience_ms: 3_600_000) { duration in
       #expect(duration == .milliseconds(20))
       times += 1
@@ -179,8 +181,7 @@ struct FairSemaphoreTests {
     #expect(semaphore.enterIfFree(1_002) == nil)
     let own = try #require(semaphore.enterIfFree(geteuid()))
     first.giveBack()
-    // Two of the three permits are held. The third permit is reserved for root, and user 54,300 therefore cannot get
-    // it.
+    // Two of the three permits are held. The third permit is reserved for root, so user 54,300 cannot get it.
     #expect(!semaphore.hasRoom(for: 54_300))
     second.giveBack()
     #expect(semaphore.hasRoom(for: 54_300) && own.isHeld)

@@ -13,9 +13,9 @@ import Testing
 struct FirstCrashTests {
   private static let interface = "io.crashshield.Crashd."
 
-  /// Runs a daemon with a crashed ring that needs symbols.
+  /// Runs a daemon with the ring of a crash that needs symbols.
   ///
-  /// The symbols are read only after the test has opened the gate.
+  /// crash-analyse reads the symbols only after the test has opened the gate.
   private func withGate(
     _ limits: Limits = .patient, _ body: (TestDaemon, TestRing, _ open: () -> Void) async throws -> Void
   ) async throws {
@@ -31,7 +31,7 @@ struct FirstCrashTests {
       do {
         try await body(daemon, crashed, analyser.open)
       } catch {
-        // crashd stops only after the crash has been stored.
+        // crashd stops only after it has stored the crash.
         analyser.open()
         throw error
       }
@@ -79,7 +79,7 @@ struct FirstCrashTests {
         guard case .object(let image)? = report.array("images").first else { throw StoreError.noSuchReport(id: "") }
         #expect(image.string("symbols") == "its symbols were not ready in time")
       }
-      // The preliminary report belongs to no group, is not counted, and causes no event.
+      // The preliminary report belongs to no group, does not count, and causes no event.
       #expect(try await client.call(Self.interface + "Groups").array("groups").isEmpty)
       #expect(try await client.call(Self.interface + "Status").int("reports") == 0)
       #expect(try daemon.store.newestCursor() == before)
@@ -183,7 +183,7 @@ struct FirstCrashTests {
     }
     #expect((1...4).map { show($0, 1_000) } == [1, 2, 3, 3])
     #expect(show(1, 1_000) == 3)
-    // The last free entry is reserved for root, and other users therefore cannot use it.
+    // The last free entry is reserved for root, so other users cannot use it.
     #expect((5...8).map { show($0, 1_001) } == [4, 4, 4, 4])
     #expect(show(9, 0) == 5)
     reports.remove(RingKey(id: "1", user: 1_000))

@@ -9,12 +9,12 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Tests the method `Import`, which stores the crash in a record line.
+/// Tests the method `Import`, which stores the crash of a record line.
 @Suite("Import")
 struct ImportTests {
   private static let method = "io.crashshield.Crashd.Import"
 
-  /// Returns the record line of a ring, as the ring's process prints it.
+  /// Returns the record line of a ring, as the process of the ring writes it.
   private static func line(_ ring: TestRing, cut: [UInt16] = []) -> [String: JSONValue] {
     ["record": .string(TestRecordLine.text(of: ring.bytes, head: cut))]
   }

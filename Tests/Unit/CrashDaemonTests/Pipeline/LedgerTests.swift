@@ -7,7 +7,7 @@ import Testing
 struct LedgerTests {
   /// The credentials of two peers, which belong to two users.
   ///
-  /// The ledger limits the log lines of each user separately.
+  /// The ledger limits the log lines for each user separately.
   private static let (first, second) = (Peer(pid: 1, uid: 1000), Peer(pid: 2, uid: 1001))
 
   @Test("eight reports of a user are logged at once; a later line has the number of the reports that were not")
@@ -16,7 +16,7 @@ struct LedgerTests {
     let ledger = Ledger(logger: log.logger, limits: Limits())
     let beginning = ContinuousClock.now
     for index in 0..<100 { ledger.report("id\(index)", of: Self.first, process: "shop", sentence: "It crashed.") }
-    // Eight reports are logged at once. If the machine stalls during the loop, one more report is logged for each
+    // crashd logs eight reports at once. If the machine stalls during this loop, crashd logs one more report for each
     // second of the stall.
     let seconds = Int((ContinuousClock.now - beginning) / .seconds(1))
     let logged = log.lines.count
@@ -26,7 +26,7 @@ struct LedgerTests {
     }
     ledger.report("other", of: Self.second, process: "till", sentence: "It crashed.")
     #expect(log.lines.count == logged + 1)
-    // The next log line of the first user has the number of reports that were not logged.
+    // The next log line for the first user has the number of reports that were not logged.
     while log.lines.count == logged + 1 {
       ledger.report("late", of: Self.first, process: "shop", sentence: "It crashed.")
     }

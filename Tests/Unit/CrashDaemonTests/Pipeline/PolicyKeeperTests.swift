@@ -48,7 +48,7 @@ struct PolicyKeeperTests {
 
   /// Simulates one run of a process for each number in `times`.
   ///
-  /// Each run ends with a crash that has the given facts.
+  /// Each run ends by a crash with the given facts.
   private static func crash(
     _ keeper: PolicyKeeper, _ clock: TestClock, times: Range<Int>, className: String?, confidence: Double = 1,
     cause: CrashReport.Cause = "dangling"
@@ -89,7 +89,7 @@ struct PolicyKeeperTests {
       let next = ProtectionBoard()
       let again = Self.keeper(store, clock, next)
       #expect(next.plan(of: Self.key) == plan)
-      // Eight days later the raised level has ended. The class stays listed with the small budget.
+      // Eight days later, crashd has lowered the level again. The class stays listed with the small budget.
       clock.advance(8 * 86_400)
       await again.tick()
       let lowered = try #require(next.plan(of: Self.key))
@@ -146,14 +146,14 @@ struct PolicyKeeperTests {
       await keeper.setGuards([Self.key], ["index"], to: .absorb, isImplicit: false, "one")
       await keeper.setGuards([Self.key], ["range", "of another version"], to: .observe, isImplicit: true, "two")
       let plan = try #require(board.plan(of: Self.key))
-      // The plan has no message about the quarantine. The quarantine therefore keeps the program's own settings.
+      // The plan has no message about the quarantine. Therefore the quarantine keeps the program's own settings.
       let messages = ControlPlan.messages(of: plan, round: 7)
       #expect(messages.map(\.kind) == [.CS_CONTROL_GUARDS, .CS_CONTROL_SWEEP])
       var payload = [UInt8](repeating: 0, count: 136)
       (payload[0], payload[8 + 1], payload[8 + 64 + 2]) = (7, 3, 2)
       #expect(messages.first?.payload == payload)
 
-      // Repeating the same override changes nothing.
+      // A second identical override changes nothing.
       await keeper.setGuards([Self.key], ["index"], to: .absorb, isImplicit: false, "again")
 
       let next = ProtectionBoard()
@@ -214,7 +214,7 @@ struct PolicyKeeperTests {
       #expect(await keeper.find("sho", .user(1000)) == [Self.key])
       #expect(await keeper.find("sho", .user(1001)).isEmpty)
       #expect(await keeper.find("/srv", .all).isEmpty)
-      // A service is listed under the name of its last process. A client may also name it by its executable.
+      // The list names a service by its last process. A client can also name the service by its executable.
       let other = ServiceKey(uid: 1000, program: "/srv/crash-maker")
       #expect(await keeper.makeService(other, name: "checkout-api", peer: Peer(pid: 2, uid: 1000)))
       #expect(await keeper.find("crash-maker", .all) == [other])
@@ -274,7 +274,7 @@ struct PolicyKeeperTests {
     // The store has the state that the policy wrote when the process ended.
     let states = try daemon.store.danglingStates()
     #expect(states.count == 1 && states.first?.classes.isEmpty == false)
-    // The class is a suspect, but has no plan, because automatic protection is not allowed.
+    // The class is a suspect, but there is no plan for it, because automatic protection is off.
     let key = try #require(await policy.find(nil, .all).first)
     #expect(await policy.board.plan(of: key) == nil)
     await policy.change([key], RuleChange(allowsAutomaticProtection: true))

@@ -21,7 +21,7 @@ struct SharedTurnsTests {
       Task { await turns.run(1) { done.value.add(1, ordering: .relaxed) } }
     }
     while turns.waitingCount(1) < late.count { await Task.yield() }
-    // A turn of another key can start at once, although the turn of key 1 still runs.
+    // A turn of another key starts at once, although the turn of key 1 is still running.
     await turns.run(2) { #expect(done.value.load(ordering: .relaxed) == 0) }
     await turns.runIfFree(1) { Issue.record("two turns of one key ran at once") }
     opener.finish()

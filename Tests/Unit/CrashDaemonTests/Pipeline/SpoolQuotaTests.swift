@@ -52,11 +52,11 @@ struct SpoolQuotaTests {
       var status = stat()
       repeat {
         let path = try directory.write([UInt8](repeating: 1, count: 8_192), to: name)
-        // The path's C string is valid during the calls, one of which writes one struct stat.
+        // Invariant: the C string is valid during the calls, one of which writes one struct stat.
         if index < 4 { #expect(unsafe chown(path, 54_021, 54_021) == 0) }
         #expect(unsafe stat(path, &status) == 0)
-        // The kernel's clock for file times is coarse. The loop therefore writes the file again until its time differs
-        // from that of the previous file.
+        // The kernel's clock for file times has a coarse resolution. Therefore write the file again until its time
+        // differs from that of the previous file.
       } while last.map { $0.tv_sec == status.st_ctim.tv_sec && $0.tv_nsec == status.st_ctim.tv_nsec } == true
       last = status.st_ctim
     }
@@ -73,12 +73,12 @@ struct SpoolQuotaTests {
     let spool = try SpoolDirectory(path: directory.path)
     for index in 0..<8 {
       let path = try directory.write([], to: "\(index).ring.partial")
-      // The path's C string is valid during the call.
+      // Invariant: the C string is valid during the call.
       #expect(unsafe chown(path, 54_021, 54_021) == 0)
     }
     var limits = Limits()
     limits.spoolFilesPerUser = 6
-    // The removal of these files loses no ring, because they contain no complete ring.
+    // Removing these files loses no ring, because they contain no complete ring.
     #expect(try spool.tidy(limits).excess.isEmpty)
     #expect(try names(directory).count == 6)
     limits.spoolBytesPerUser = 4 * 4_096

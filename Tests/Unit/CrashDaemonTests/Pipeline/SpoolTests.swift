@@ -16,7 +16,7 @@ import Testing
 struct SpoolTests {
   /// Writes a spool file as the handler does.
   ///
-  /// The handler writes the whole ring into a partial file and then renames this file.
+  /// The handler writes the whole ring into a partial file, and then renames it.
   static func leave(
     _ ring: TestRing, in spool: String, name: String? = nil, mode: UInt16 = 0o600, owner: UInt32? = nil
   ) throws {
@@ -85,7 +85,7 @@ struct SpoolTests {
 
   @Test("F12: an old partial file or directory is removed, even if its owner has set another file time")
   func partialFiles() throws {
-    // The directory is on a tmpfs, as /run is. A tmpfs accepts any file time that a user sets.
+    // The directory is on a tmpfs, as /run is. On a tmpfs, a user can set any file time.
     let path = "/dev/shm/cs-\(String(UInt32.random(in: .min ... .max), radix: 36))"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(atPath: path) } }
@@ -116,7 +116,7 @@ struct SpoolTests {
       let next = dup(0)
       close(next)
       var limit = rlimit(rlim_cur: UInt(next), rlim_max: UInt(next))
-      // setrlimit() reads one struct rlimit.
+      // Invariant: setrlimit() reads one struct rlimit.
       guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { exit(1) }
       do throws(SpoolRefusal) {
         _ = try spool.open("\(ring.id).ring")
@@ -173,7 +173,7 @@ struct SpoolTests {
   @Test("a spooled copy of an attached process's ring gives no second report, and is removed with the process")
   func attached() async throws {
     try await TestDaemon.run { daemon in
-      // The ring contains another pid, as the ring of a process in a container does.
+      // The ring contains another pid, like the ring of a process in a container.
       var ring = TestRing(pid: 4711)
       ring.addCrash()
       let process = try await daemon.attach()
@@ -194,7 +194,7 @@ struct SpoolTests {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing(pid: 4711)
     ring.addCrash()
-    // The process connects before the daemon runs, and therefore stays in the queue of the socket at first.
+    // The process connects before the daemon runs, so its connection waits in the queue of the socket at first.
     let process = try await daemon.attach()
     try process.send(TestProcess.hello(), [ring.memory()])
     try Self.leave(ring, in: daemon.directories.spool)
@@ -210,7 +210,7 @@ struct SpoolTests {
 
   /// Runs a daemon that has stored the report of a process.
   ///
-  /// The process had attached and has ended.
+  /// The process was attached, and has ended.
   private static func withReport(
     _ ring: TestRing, _ body: (TestDaemon, TestClient, StoredReport) async throws -> Void
   ) async throws {
@@ -268,7 +268,7 @@ struct SpoolTests {
     let more = copy
     try await Self.withReport(ring) { daemon, client, before in
       let outages = { try await client.call("io.crashshield.Crashd.Status").array("trouble") }
-      // The first query about a spooled copy fails, because the database has no table of raw records.
+      // The first query about a spooled copy fails, because the database lacks the table of raw records.
       try Self.move(table: "raw_records", to: "elsewhere", in: daemon)
       try Self.leave(more, in: daemon.directories.spool)
       try await client.until { try await !outages().isEmpty }
@@ -326,7 +326,7 @@ struct SpoolTests {
     let daemon = try TestDaemon(directory, limits: limits, prepare: prepare)
     let files = { try FileManager.default.contentsOfDirectory(atPath: daemon.directories.spool).count }
     try await daemon.run { daemon in try await daemon.client().until { try files() == 2 } }
-    // The daemon has ended, so all work that it had started is done.
+    // The daemon has ended, so all of its work is done.
     #expect(try files() == 2)
     #expect(daemon.log.lines.count { $0.contains("cannot store the report of 'shop'") } == 2)
   }
@@ -352,7 +352,7 @@ struct SpoolTests {
     }
   }
 
-  /// Stores reports of another process under each id that crashd could give to the report of this ring.
+  /// Stores reports of another process under every id that crashd could give to the report of this ring.
   private static func takeIdentifiers(of ring: TestRing, in directories: Directories, _ store: ReportStore) throws {
     let process = try #require(try SpoolDirectory(path: directories.spool).open("\(ring.id).ring"))
     let derived = (1..<CrashAnalysis.attempts).map { CrashAnalysis.derived(process.facts, $0) }

@@ -44,7 +44,7 @@ struct StoreKeeperTests {
   @Test("while the disk is full, reports are buffered and a critical line is logged; they are stored later")
   func fullDisk() async throws {
     try await TestDaemon.run { daemon in
-      // With this limit of pages, SQLite itself returns the error of a full disk.
+      // With this limit of pages, SQLite returns its error for a full disk.
       try limitPages(of: daemon.store, more: 0)
       let client = try await daemon.client()
       let process = try await daemon.attach()
@@ -75,8 +75,8 @@ struct StoreKeeperTests {
   @Test("F16: crashd starts without its store, buffers crashes in memory, and stores them as soon as it can")
   func closedAtStart() async throws {
     var path = ""
-    // SQLite cannot open a directory as its database file. crashd gets an error, as on a full disk, where SQLite cannot
-    // create its files.
+    // SQLite cannot open a directory as its database file. crashd gets an error, as it does if the disk is full and
+    // SQLite cannot create its files.
     let block = { (directories: Directories) in
       path = directories.reports
       try FileManager.default.createDirectory(atPath: directories.reports, withIntermediateDirectories: false)
@@ -101,7 +101,7 @@ struct StoreKeeperTests {
       try FileManager.default.removeItem(atPath: path)
       daemon.analysis.outage.wake()
       try await client.until { try await status().int("reports") == 1 }
-      // crashd wakes the followers of incidents, because the store that it has opened may contain incidents.
+      // crashd wakes the clients that follow incidents, because the store that it has opened can contain incidents.
       #expect(await incidents.next() != nil)
       try await client.until { try await status().array("trouble").isEmpty }
       #expect(try daemon.store.list(limit: 9).map(\.id) == [ring.id])
@@ -151,7 +151,7 @@ struct StoreKeeperTests {
     }
     #expect(try outage.hold(item("aa"), because: error))
     #expect(try !outage.hold(item("bb"), because: error))
-    // If a report is already buffered, buffering it again needs no additional space.
+    // If a report is already in the buffer, buffering it again needs no additional space.
     #expect(try outage.hold(item("aa"), because: error))
     #expect(outage.count == 1 && outage.isHolding(pid: 7) && !outage.isHolding(pid: 8))
     #expect(outage.mayForget("kept-bb") && !outage.mayForget("kept-aa"))
@@ -205,9 +205,9 @@ struct StoreKeeperTests {
     let hour: UInt64 = 3_600_000_000_000
     let moments: [(real: UInt64, boot: UInt64)] = [
       (100 * hour, 1), (101 * hour, hour),
-      // The clock jumps forward by a year, and is then corrected.
+      // The clock jumps forward by a year, and then back.
       (9_000 * hour, hour + 1), (9_000 * hour + 2, hour + 3), (101 * hour, hour + 4),
-      // The clock jumps forward again, and is not corrected. The time of the clock is therefore trusted after an hour.
+      // The clock jumps forward again, and stays there. Therefore crashd trusts the clock after an hour.
       (9_000 * hour, hour + 5), (9_001 * hour + 5, 2 * hour + 6),
     ]
     let trusted = moments.map { watch.isTrusted(real: $0.real, boot: $0.boot) }
@@ -220,7 +220,7 @@ struct StoreKeeperTests {
     let hour: UInt64 = 3_600_000_000_000, year = 8_766 * hour
     let moments: [(real: UInt64, boot: UInt64)] = [
       (40 * year, 1), (70 * year, 2),
-      // The clock goes back by 10 years. This time is still 20 years after the first time.
+      // The clock goes back by 10 years. This is still 20 years after the first time.
       (60 * year, 3), (60 * year + hour, 2 + hour), (60 * year + hour + 1, 3 + hour),
     ]
     let trusted = moments.map { watch.isTrusted(real: $0.real, boot: $0.boot) }
@@ -234,7 +234,7 @@ struct StoreKeeperTests {
       old.time = "2020-01-01T00:00:00.000000Z"
       _ = try daemon.store.put(old, raw: [])
       _ = try daemon.store.put(.sample(id: "bb"), raw: [])
-      // The default retention would remove the old report because of its age, but the test daemon has no retention.
+      // By default, retention would remove this old report because of its age, but the test daemon has no retention.
       let client = try await daemon.client()
       let before: [String: JSONValue] = ["before": .string("2021-01-01T00:00:00Z")]
       let dry = try await client.call("\(Self.own).Prune", before.merging(["dryRun": .bool(true)]) { $1 })

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Contrast of stored groups")
 struct ContrastTests {
-  /// A SplitMix64 generator, so that each run has the same crashes.
+  /// A SplitMix64 generator, so that each run simulates the same crashes.
   private struct Random: RandomNumberGenerator {
     var state: UInt64
 
@@ -23,7 +23,9 @@ struct ContrastTests {
     }
   }
 
-  /// What a crash of the simulated fleet has; a planted cause replaces one value.
+  /// The properties of a crash in the simulated fleet.
+  ///
+  /// A planted cause replaces one value.
   private struct Facts {
     var host, pod, route, region, flag, build, argument, hour: Int
     var isTask: Bool
@@ -42,12 +44,12 @@ struct ContrastTests {
       uptime_ms = [5_000, 30_000, 600_000, 7_200_000].randomElement(using: &random) ?? 0
     }
 
-    /// The kernel and the processor depend on the host, as in a fleet.
+    /// As in a fleet, the kernel and the processor depend on the host.
     var kernel: String { "6.\(host % 3).0" }
     var processor: String { host < 5 ? "EPYC" : "Xeon" }
   }
 
-  /// The causes that are planted: the key and the value that must be ranked first, and how a crash gets the value.
+  /// The planted causes: the key and the value that must be ranked first, and how a crash gets the value.
   private static let causes: [(key: String, value: String, plant: @Sendable (inout Facts) -> Void)] = [
     ("host", "web-3", { $0.host = 3 }), ("kernel", "6.1.0", { $0.host = [1, 4, 7][$0.pod % 3] }),
     ("CPU", "Xeon", { $0.host = 5 + $0.pod % 3 }), ("pod", "shop-7", { $0.pod = 7 }),
@@ -99,7 +101,8 @@ struct ContrastTests {
       for number in 0..<cases {
         var random = Random(state: UInt64(number) &* 0x5bd1_e995)
         let cause = Self.causes[number % Self.causes.count]
-        // The cause is in 55 to 95 % of the group's crashes. The other crashes have it as often as the fleet has.
+        // 55 to 95 % of the group's crashes have the cause. The other crashes have it as often as all crashes of the
+        // fleet.
         let share = Double.random(in: 0.55..<0.95, using: &random)
         let (key, name) = ("ab\(String(number + 16, radix: 16))", "shop\(number)")
         for event in 0..<120 {

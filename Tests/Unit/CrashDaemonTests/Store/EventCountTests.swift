@@ -77,7 +77,7 @@ struct EventCountTests {
       _ = try store.put(crash("b2", program: "till", uid: 0), raw: [])
       #expect(try store.counts(of: .crash, visibility: .user(1000)).map(\.count) == [1])
       _ = try store.put(crash("a2"), raw: [])
-      // The store has no sum for all users, because the sum would decrease when a user's row is removed.
+      // The store has no sum for all users, because this sum would decrease when a user's row is removed.
       let counts = try store.counts(of: .crash)
       #expect(counts.map(\.count) == [2, 1, 1] && counts.map(\.uid) == [1000, 0, 0])
       let incidents = try store.counts(of: .incident)
@@ -98,7 +98,7 @@ struct EventCountTests {
       #expect(Set(counts.map(\.program)).count == EventCount.programLimit + 2)
       #expect(counts.reduce(0) { $0 + $1.count } == many + 1)
       #expect(counts.contains { $0.program == "new" && $0.count == 1 })
-      // A program that already has a row is still counted in this row.
+      // A program that already has a row still counts in this row.
       _ = try store.put(crash("c1", program: "x0"), raw: [])
       let again = try store.counts(of: .crash)
       #expect(again.contains { $0.program == "x0" && $0.count == 2 })

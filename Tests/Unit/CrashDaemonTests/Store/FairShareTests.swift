@@ -109,7 +109,7 @@ struct FairShareTests {
     #expect(bare.raw.isEmpty && bare.report.threads.count == 2 && bare.report.losses == ["rawRecord": 1])
     let alone = try SizedReport(large, raw: [], limitBytes: 2_000)
     #expect(alone.report.threads.map(\.tid) == [1] && alone.report.losses["threadsTooLarge"] == 1)
-    // The requests in flight are dropped last, and their number stays in the report.
+    // The requests in flight are dropped last. Their number remains in the report.
     let request = CrashReport.Request(
       number: 1, operation: String(repeating: "x", count: 96), startTime: large.time, age_ns: 1)
     var busy = large
@@ -119,7 +119,7 @@ struct FairShareTests {
     #expect(reduced.report.threads.map(\.tid) == [1] && reduced.report.losses["requestsTooLarge"] == 99)
     #expect(reduced.report.inFlight == CrashReport.InFlight(total: 99, overflow: 0, requests: []))
     #expect(reduced.json.count < 8_000)
-    // A later analysis copies the requests of the stored report, and therefore also states that requests are missing.
+    // A later analysis copies the requests of the stored report, so its report also states that requests are missing.
     var again = reduced.report
     again.losses = [:]
     #expect(try SizedReport(again, raw: [], limitBytes: 8_000).report.losses == ["requestsTooLarge": 99])
@@ -131,7 +131,7 @@ struct FairShareTests {
     try withStore { store in
       let early = "2026-11-21T08:00:00.000000Z"
       try store.put(incidents: (0..<20).map { incident("root-\($0)", uid: 0, last: early) })
-      // The incidents of the flood claim to be the latest, with a time in the year 2554.
+      // The incidents of the flood claim to be the latest: their time is in the year 2554.
       for look in 0..<48 {
         let flood = (0..<256).map { incident("f-\(look)-\($0)", uid: 65_534, last: "2554-07-21T00:00:00.000000Z") }
         try store.put(incidents: flood)

@@ -78,7 +78,7 @@ struct IncidentPageTests {
       let first = try store.incidentPage(after: start, limit: 1)
       #expect(first.incidents.map(\.id) == ["a"] && first.lost == 0)
       try store.write { try $0.execute(sql: "DELETE FROM incidents WHERE id IN ('a', 'b', 'd')") }
-      // The removal of incident a is not a loss, because the first page contained it.
+      // The first page contained incident a, so its removal is not a loss.
       let second = try store.incidentPage(after: first.end, limit: 9)
       #expect(second.incidents.map(\.id) == ["c"] && second.lost == 2)
       #expect(try store.incidentPage(after: second.end, limit: 9).lost == 0)
@@ -86,11 +86,11 @@ struct IncidentPageTests {
       #expect(try store.incidentPage(after: start, visibility: .user(8), limit: 9).lost == 0)
       #expect(try store.incidentPage(after: start, IncidentFilter(name: "till"), limit: 9).lost == 3)
       #expect(try store.evictedIncidents(visibility: .user(0)) == 2)
-      // If an evicted incident occurs again, a reader can read it again.
+      // If an evicted incident occurs again, a reader gets it again.
       try store.put(incidents: [Self.incident("b", count: 2)])
       let third = try store.incidentPage(after: first.end, limit: 9)
       #expect(third.incidents.map(\.id) == ["c", "b"] && third.lost == 1)
-      // An incident that cannot be decoded is also lost.
+      // An incident that cannot be decoded is lost, too.
       try store.write { try $0.execute(sql: "UPDATE incidents SET json = x'7b' WHERE id = 'c'") }
       let fourth = try store.incidentPage(after: first.end, limit: 9)
       #expect(fourth.incidents.map(\.id) == ["b"] && fourth.lost == 2)
@@ -105,7 +105,8 @@ struct IncidentPageTests {
       for first in stride(from: 0, to: count, by: 1_030) {
         try store.put(incidents: (first..<min(count, first + 1_030)).map { Self.incident("i\($0)") })
       }
-      // An incident whose count increases gets another number in the store. This change is not counted as a loss.
+      // When the count of an incident increases, the incident gets another number in the store. This change is not a
+      // loss.
       try store.put(incidents: [Self.incident("i\(count - 1)", count: 2)])
       var (cursor, found, lost) = (start, 0, 0)
       while true {

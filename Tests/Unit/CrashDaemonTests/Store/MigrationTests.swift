@@ -90,7 +90,7 @@ struct MigrationTests {
     #expect(try store.list(limit: 9).map(\.release) == [nil])
     #expect(try store.list(ReportFilter(tags: ["region=eu"]), limit: 9).isEmpty)
     #expect(try store.groups(limit: 9).map(\.firstRelease) == [nil])
-    // The migrated row has no release, but the JSON of the old report contains it.
+    // The migrated row has no release, but the JSON of the old report has one.
     #expect(try store.report(idPrefix: "a1").report[.release] == "shop@1")
     var new = report("a2", group: "cafe", minute: 2)
     (new.release, new.annotations) = ("shop@2", ["region": "eu"])
@@ -190,8 +190,8 @@ struct MigrationTests {
       }
     }
     try expectTrueSums(store)
-    // A list without a filter uses the stored sums. The test compares it with a list with a time filter, which is
-    // computed from the rows.
+    // A list without a filter uses sums that are stored. The test compares it with a list with a time filter, for which
+    // the store computes the sums from the rows.
     let bounded = try store.groups(ReportFilter(until: "2030-01-01T00:00:00.000000Z"), limit: 99)
     #expect(try store.groups(limit: 99) == bounded)
     #expect(try store.groups(ReportFilter(since: "2020-01-01T00:00:00.000000Z"), limit: 99) == bounded)

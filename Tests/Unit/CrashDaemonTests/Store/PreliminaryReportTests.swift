@@ -34,7 +34,7 @@ struct PreliminaryReportTests {
     try store.close()
   }
 
-  /// Returns the numbers of all reports in a list, read in pages of `limit`.
+  /// Returns the numbers of all reports in a list, reading pages of `limit` reports.
   private func pages(_ store: ReportStore, _ early: [CrashReport], limit: Int, isOldestFirst: Bool) throws -> [Int] {
     var (digits, cursor): ([Int], StoreCursor?) = ([], nil)
     while true {
@@ -44,7 +44,7 @@ struct PreliminaryReportTests {
       digits += page.reports.map(\.pid)
       guard let last = page.reports.last else { return digits }
       #expect(page.more == (isOldestFirst ? 3 : 5) - digits.count)
-      // The cursor is parsed from its string, because a client returns a cursor as a string.
+      // Parses the cursor from its string, because a client returns a cursor as a string.
       let next = try #require(StoreCursor(last.cursor, of: store.epoch))
       cursor = next
     }
@@ -157,8 +157,8 @@ struct PreliminaryReportTests {
       ReportFilter(tags: ["region=eu", "region=us"]), ReportFilter(tags: ["region"]),
       ReportFilter(release: "shop@1", tags: ["region=eu"]), ReportFilter(release: "shop@1", environment: "live"),
     ]
-    // Searches each field for its value in each report. If the field matches parts, the test also searches for a part
-    // of the value.
+    // For each report, searches each field for the value that the report has. If the search of a field accepts parts of
+    // a value, also searches for a part.
     let ofTexts = reports.flatMap { report in
       ReportFilter.texts.flatMap { field in
         [field.text(report), field.text(report).map { String($0.dropFirst()) }].map { wanted in

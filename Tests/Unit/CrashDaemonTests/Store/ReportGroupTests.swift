@@ -7,7 +7,9 @@ import Testing
 
 @Suite("Groups of reports")
 struct ReportGroupTests {
-  /// Runs the body with a store of reports, given by group, minute and build.
+  /// Runs the body with a store of reports.
+  ///
+  /// Each report has a group, a minute and a build.
   private func withStore(_ reports: [CrashReport], _ body: (ReportStore) throws -> Void) throws {
     let directory = try TestDirectory()
     let store = try ReportStore(path: directory.path + "/r.sqlite")

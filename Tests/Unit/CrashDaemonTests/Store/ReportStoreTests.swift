@@ -61,8 +61,8 @@ struct ReportStoreTests {
         Issue.record("it is another report")
         return
       }
-      // A later report of the same crash is not marked as restricted. The later report replaces the stored one, and is
-      // also hidden from the user.
+      // A later report of the same crash has no mark that it is restricted. It replaces the stored report, and crashd
+      // hides it from the user nevertheless.
       (report.process.isRestricted, report.reason) = (nil, "once more")
       guard case .updated = try store.put(report, raw: [1]) else {
         Issue.record("it is another report")
@@ -284,7 +284,7 @@ struct ReportStoreTests {
     func modes() throws -> [mode_t] {
       try files.map { file in
         var status = stat()
-        // stat() writes one struct stat.
+        // Invariant: stat() writes one struct stat.
         try #require(unsafe stat(file, &status) == 0)
         return status.st_mode & 0o777
       }

@@ -22,7 +22,7 @@ struct RescueTests {
     return report
   }
 
-  /// Creates a database of 200 reports, and a subscriber that has received 50 of them.
+  /// Creates a database with 200 reports, and with a subscriber that has received 50 of them.
   private func fill(_ path: String) throws {
     let store = try ReportStore(path: path)
     _ = try store.enter(subscriber: "mail", uid: 1000, at: "2026-11-21T08:00:00.000000Z")
@@ -34,7 +34,7 @@ struct RescueTests {
 
   /// Overwrites a part of a database file.
   ///
-  /// Removes the write-ahead log, because SQLite would repair the file with it.
+  /// Also removes the write-ahead log, with which SQLite would repair the file.
   private func garble(_ path: String, from start: Int, count: Int) throws {
     for suffix in ["-wal", "-shm"] where FileManager.default.fileExists(atPath: path + suffix) {
       try FileManager.default.removeItem(atPath: path + suffix)
@@ -56,8 +56,8 @@ struct RescueTests {
     let epoch = store.epoch
     let aside = try store.startAnew(because: problem, at: "2026-11-22T10:00:00.000000Z")
     #expect(aside.path == path + ".corrupt-20261122T100000000000Z" && aside.keepsCursors)
-    // The new database stores crashes before the old reports are recovered. The numbers of these crashes continue the
-    // old numbers.
+    // The new database stores crashes before crashd has recovered the old reports. The numbers of these crashes
+    // continue the old numbers.
     #expect(try store.put(report(500), raw: []) == .inserted(StoreCursor(epoch: epoch, sequence: 201)))
     let rescued = try store.rescue(aside)
     #expect(rescued.isReadable && rescued.unreadable > 0)
@@ -94,7 +94,7 @@ struct RescueTests {
     try store.write { try $0.execute(sql: "DELETE FROM incidents WHERE id IN ('b', 'd')") }
     let aside = try store.startAnew(because: "a test", at: "2026-11-22T10:00:00.000000Z")
     #expect(aside.keepsCursors == keepsCursors)
-    // The new database stores this incident before the old incidents are recovered.
+    // The new database stores this incident before crashd has recovered the old incidents.
     try store.put(incidents: [incident("e")])
     _ = try store.rescue(aside)
     #expect(Set(try store.incidents(limit: 9).map(\.id)) == ["a", "c", "e"])
@@ -122,7 +122,7 @@ struct RescueTests {
     _ = try store.put(report(1), raw: [])
     #expect(try store.count() == 1)
     try store.close()
-    // A second database that is set aside at the same time gets another name.
+    // If crashd sets aside a second database at the same time, the database gets another name.
     try garble(path, from: 0, count: 4_096)
     let (again, other) = try ReportStore.open(path: path, at: "2026-11-22T10:00:00.000000Z")
     #expect(other?.path == aside.path + "-2")
@@ -134,7 +134,7 @@ struct RescueTests {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
     try fill(path)
-    // The bytes 68 to 71 of an SQLite file are the application's id.
+    // The bytes 68 to 71 of an SQLite file are the application id.
     try garble(path, from: 68, count: 4)
     #expect(throws: StoreError.notADatabase(path: path)) { try ReportStore.open(path: path, at: "x") }
   }

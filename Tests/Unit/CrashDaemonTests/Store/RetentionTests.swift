@@ -13,7 +13,7 @@ struct RetentionTests {
 
   /// Creates one report.
   ///
-  /// Ids are random, as the ids of rings are.
+  /// Uses random ids, because the ids of rings are random.
   private func report(
     _ id: String? = nil, group: String = "cafe", uid: Int = 1000, secondsAgo: Int = 0, build: String = "aa",
     bytes: Int = 0
@@ -99,10 +99,10 @@ struct RetentionTests {
       let group = try #require(groups.last)
       #expect(group.first == reports.first?.time && group.last == reports.last?.time)
       #expect(group.builds == 2 && group.firstBuild == "old" && group.report == reports.last?.id)
-      // The newest reports, up to a quarter of the limit of 40, are always kept.
+      // Retention always keeps the newest reports, up to a quarter of the limit of 40.
       for report in reports.suffix(10) { #expect(try store.report(idPrefix: report.id).report == report) }
       #expect(try store.removed(after: before) == .init(count: 260, isExact: true))
-      // Raw records are pruned together with their reports.
+      // Retention removes a raw record together with its report.
       let gone = try #require(reports.first { (try? store.report(idPrefix: $0.id)) == nil })
       #expect(try store.raw(id: gone.id) == nil)
     }
@@ -121,8 +121,8 @@ struct RetentionTests {
       _ = try retain(store) { $0.reportsPerGroup = 80 }
       let kept = try store.list(limit: 100).compactMap { ages[$0.id] }.sorted()
       #expect(kept.count == 80)
-      // Retention keeps 60 of the older 1,180 reports at random. Only in one of 10¹⁰ runs would fewer than 10 or more
-      // than 50 of these 60 reports be from the first half.
+      // Retention keeps 60 of the older 1,180 reports, which it selects at random. In only one of 10¹⁰ runs, fewer than
+      // 10 or more than 50 of these 60 reports are from the first half.
       let early = kept.prefix(60).count { $0 < 590 }
       #expect((10...50).contains(early))
     }
@@ -211,7 +211,7 @@ struct RetentionTests {
       #expect(try retain(store) { $0.reportsPerGroup = 8 } == [:])
       let read = StoreCursor(epoch: store.epoch, sequence: 30)
       _ = try store.acknowledge(read, subscriber: "mail", uid: 1000, at: Self.now)
-      // No report was stored after the acknowledgement, but retention still checks the group.
+      // No report was stored after the acknowledgment, but retention still checks the group.
       #expect(try retain(store) { $0.reportsPerGroup = 8 } == [.group: 30])
       #expect(try store.events(after: read, limit: 100).map(\.id) == Array(ids[30...]))
       for index in 60..<120 { _ = try store.put(report(secondsAgo: 600 - index), raw: []) }
@@ -231,7 +231,7 @@ struct RetentionTests {
       #expect(try store.put(old, raw: []) == .unchanged)
       #expect(try store.count() == 0)
       #expect(try store.groups(limit: 9).map(\.count) == [1])
-      // The same crash of another user is another report.
+      // A report of the same crash for another user is a separate report.
       old.process.uid = 1001
       #expect(try store.put(old, raw: []) != .unchanged)
     }
@@ -264,7 +264,7 @@ struct RetentionTests {
       try store.foldRemoved(beyond: 1_000)
       #expect(try store.removed(after: start) == .init(count: 2_500, isExact: false))
       #expect(try store.removed(after: start, visibility: .user(1001)) == .init(count: 500, isExact: false))
-      // The cursor is in the middle of a block of folded counts. Therefore, the count may be too high, but never too
+      // The cursor is in the middle of a block of folded counts. Therefore the count can be too high, but never too
       // low.
       let middle = StoreCursor(epoch: store.epoch, sequence: 500)
       let late = try store.removed(after: middle)

@@ -49,9 +49,9 @@ struct StoreCursorTests {
       (1...3).map { StoreCursor(epoch: store.epoch, sequence: $0).description.split(separator: ".").last }
     }
     #expect(Set(texts.joined()).count == 6)
-    // The encrypted numbers differ already in their first eight digits, and not only in the last ones.
+    // Encrypted numbers differ in their first eight digits, and not only in the last ones.
     #expect(Set(texts[0].map { $0?.prefix(8) }).count == 3)
-    // Guessed cursors match no event, because only one string in 2⁶³ is a valid cursor.
+    // A guessed cursor matches no event, because only one string in 2⁶³ is a valid cursor.
     for number in 0..<100 {
       let guessed = "\(stores[0].epoch).\(UInt64(number).hexadecimal(digits: 16))"
       #expect(throws: StoreError.self) {
@@ -67,7 +67,7 @@ struct StoreCursorTests {
     let path = directory.path + "/r.sqlite"
     let old = try ReportStore(path: path)
     for id in ["a1", "a2", "a3"] { _ = try old.put(Self.report(id), raw: []) }
-    // The database now has the state in which a crashd without keys leaves it.
+    // The database is now in the state in which a crashd without keys leaves it.
     try old.write { try $0.execute(sql: "DELETE FROM meta WHERE key <> 'epoch'") }
     try old.close()
     for round in 0..<2 {
@@ -77,8 +77,8 @@ struct StoreCursorTests {
       #expect(try store.cursor("\(epoch)-1").sequence == 1)
       #expect(try store.events(after: store.cursor("\(epoch)-2"), limit: 9).map(\.id) == ["a3", "a4"])
       #expect(try store.cursor("\(epoch)-3").sequence == 3)
-      // The old version has issued no cursor after 3. The number 4, whose event exists now, gets the same error as the
-      // number 5, which has no event.
+      // The old version has issued no cursor after 3. The number 4, whose event exists now, causes the same error as
+      // the number 5, which has no event.
       for number in [4, 5] {
         let text = "\(epoch)-\(number)"
         #expect(throws: StoreError.invalidCursor(text)) { try store.cursor(text) }
@@ -99,7 +99,7 @@ struct StoreCursorTests {
     try old.close()
     var configuration = Configuration()
     configuration.readonly = isReadOnly
-    // SQLite raises this limit to the number of pages that the file already has. The file therefore cannot grow.
+    // SQLite raises this limit to the number of pages that the file already has. Therefore the file cannot grow.
     configuration.prepareDatabase { try $0.execute(sql: "PRAGMA max_page_count = 1") }
     let queue = try DatabaseQueue(path: path, configuration: configuration)
     if !isReadOnly {
@@ -118,7 +118,7 @@ struct StoreCursorTests {
     #expect(epoch.sequence(of: "\(epoch)-1", .event) == 1)
     #expect(try queue.read { try StoreEpoch.stored(in: $0)?.isNew } == true)
     try queue.close()
-    // When the disk has free space again, the next run stores a key.
+    // The next run stores a key, because the disk has free space again.
     let stores = try (0..<2).map { _ in
       let store = try ReportStore(path: path)
       defer { try? store.close() }

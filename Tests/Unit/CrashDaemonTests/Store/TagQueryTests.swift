@@ -42,7 +42,7 @@ struct TagQueryTests {
         for sql in pages {
           let steps = try plan(store, sql, wanted.arguments(["limit": 16]))
           #expect(steps.first == "SEARCH report_tags USING COVERING INDEX \(index)=? AND value=? AND \(bound))")
-          // The plan shows that SQLite returns rows in the order of the index, without sorting them first.
+          // The plan shows that SQLite reads the rows in the order of the index, without a sort.
           #expect(!steps.contains { $0.contains("TEMP B-TREE") || $0.contains("LIST SUBQUERY") || $0.contains("SCAN") })
           #expect(steps.count { $0 == "SEARCH report_tags USING PRIMARY KEY (seq=? AND key=?)" } == 2)
         }

@@ -6,9 +6,11 @@ import Testing
 
 @testable import CrashDaemon
 
-/// A replacement for crash-analyse that writes the complete cache of build `abcd` after the test has opened its gate.
+/// A replacement for crash-analyse.
 ///
-/// Every other job fails. The replacement makes no unwind tables and no partial caches.
+/// It writes the complete cache of build `abcd` when the test has opened its gate.
+///
+/// Every other job fails. The replacement creates no unwind tables and no partial caches.
 struct GatedAnalyser {
   let program: String
   private let gate: Descriptor
@@ -16,7 +18,7 @@ struct GatedAnalyser {
   init(in directory: TestDirectory) throws {
     let path = "\(directory.path)/gate"
     try #require(unsafe mkfifo(path, 0o600) == 0)
-    // The test opens the pipe for reading and writing. Therefore, neither the test nor a child blocks in open().
+    // The test opens the pipe for reading and writing. Therefore neither the test nor a child blocks in open().
     gate = Descriptor(owning: unsafe Glibc.open(path, O_RDWR | O_CLOEXEC))
     try directory.writeCache("ready", hasDebugInformation: true)
     let script = """
@@ -28,7 +30,7 @@ struct GatedAnalyser {
     program = try directory.write(Array(script.utf8), to: "analyse", mode: 0o700)
   }
 
-  /// Releases 16 jobs, including jobs that have not started, by writing 16 lines for them.
+  /// Writes 16 lines, which release 16 jobs, including jobs that have not started yet.
   func open() {
     let lines = [UInt8](repeating: UInt8(ascii: "\n"), count: 16)
     #expect(unsafe Glibc.write(gate.number, lines, lines.count) == lines.count)

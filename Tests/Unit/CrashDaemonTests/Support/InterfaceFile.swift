@@ -1,4 +1,6 @@
-/// A Varlink interface file, parsed as far as a test compares it with code.
+/// A Varlink interface file.
+///
+/// The parser reads only what a test compares with code.
 struct InterfaceFile: Sendable {
   /// A type as the interface file declares it.
   indirect enum Kind: Sendable, Equatable {
@@ -40,7 +42,7 @@ struct InterfaceFile: Sendable {
 
   /// Splits the text into tokens.
   ///
-  /// A token is a name, which may contain dots, or a single punctuation character.
+  /// A token is a name, which can contain dots, or a single punctuation character.
   ///
   /// The function skips comments.
   private static func words(_ text: String) -> [String] {

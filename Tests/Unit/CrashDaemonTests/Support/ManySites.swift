@@ -4,9 +4,10 @@ import Glibc
 import TestKit
 import Testing
 
-/// Simulates 2,500 call sites that use freed objects, every fifth in two processes, every fiftieth in three.
+/// Simulates 2,500 call sites that use freed objects: every fifth one in two processes, and every fiftieth one in
+/// three.
 ///
-/// These call sites have more incidents than one call of `Incidents` returns.
+/// They have more incidents than one call of `Incidents` returns.
 struct ManySites {
   private static let count = 2_500
 
@@ -35,7 +36,7 @@ struct ManySites {
     site % 50 == 0 ? ["aa", "bb", "cc"] : site % 5 == 0 ? ["aa", "bb"] : ["aa"]
   }
 
-  /// Checks that the groups are the simulated call sites, in the order of last use, newest first.
+  /// Checks that the groups are the simulated call sites, in the order of the last use, newest first.
   func expect(_ groups: [DanglingGroup]) {
     #expect(groups.map(\.place) == (0..<Self.count).reversed().map { "serve\($0)()" })
     for (site, group) in zip((0..<Self.count).reversed(), groups) {

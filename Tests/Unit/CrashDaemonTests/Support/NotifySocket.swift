@@ -15,18 +15,18 @@ struct NotifySocket {
     socket = try LinuxSystem.NotifySocket(path: path).descriptor
   }
 
-  /// Receives a message with its descriptors, or nil if no message has arrived.
+  /// Receives a message with its descriptors; nil if no message has arrived.
   func message() throws -> AttachSocket.Message? { try AttachSocket(descriptor: socket).receive() }
 
-  /// Receives the text of a message, or nil if no message has arrived.
+  /// Receives the text of a message; nil if no message has arrived.
   func receive() throws -> String? { try message().map { String(decoding: $0.bytes, as: UTF8.self) } }
 
-  /// Waits for a message, for at most five minutes.
+  /// Waits at most five minutes for a message.
   func next() async throws -> String {
     let socket = socket
     return try await onThread {
       var entry = pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0)
-      // poll() reads and writes the one entry.
+      // Invariant: poll() reads and writes the one entry.
       guard unsafe poll(&entry, 1, 300_000) == 1, let message = try AttachSocket(descriptor: socket).receive() else {
         throw SystemError("wait for a message to systemd", code: ETIMEDOUT)
       }
@@ -34,7 +34,7 @@ struct NotifySocket {
     }
   }
 
-  /// Reads and discards messages until a message contains STOPPING=1.
+  /// Reads messages until one contains STOPPING=1, and discards them.
   func readOn() throws {
     let socket = socket
     try Thread.start(named: "systemd") {

@@ -8,7 +8,7 @@ import LinuxSystem
 @testable import CrashDaemon
 
 extension CrashRecord {
-  /// A crash without details.
+  /// Returns a crash without details.
   ///
   /// Each test sets the details that it needs.
   ///
@@ -36,7 +36,8 @@ extension CrashRecord {
 extension CrashRecord {
   /// A crash of a process on AArch64 without details, as the handler writes it.
   ///
-  /// `words` are the instructions from pc on. `esr` is the syndrome; 0 means that the kernel provided none.
+  /// `words` are the instructions that begin at pc. `esr` is the exception syndrome; 0 means that the kernel provided
+  /// none.
   static func sampleAArch64(
     signal: Int32 = SIGSEGV, code: Int32 = 1, address: UInt64 = 0, pc: UInt64 = 0x10010,
     sp: UInt64 = 0xffff_e000_0000, esr: UInt64 = 0, registers values: [Int: UInt64] = [:], words: [UInt32] = [],
@@ -61,7 +62,7 @@ extension CrashRecord.Frame {
   }
 }
 
-/// A symbol source that returns symbols which the test provides.
+/// A symbol source that returns the symbols of the test.
 struct SampleSymbols: SymbolLookup {
   var chains: [UInt64: [SourceFrame]] = [:]
   var gaps: [String: SymbolGap] = [:]
@@ -91,7 +92,7 @@ extension RingContents {
 }
 
 extension CrashReport {
-  /// Returns a report with this many bytes of breadcrumbs.
+  /// Returns a report whose breadcrumbs have this many bytes.
   static func sample(id: String, bytes: Int = 0) throws -> CrashReport {
     var report = RingContents.sample([.sample()]).report()
     report?.id = id

@@ -3,14 +3,16 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-/// A child process that attaches as several programs in turn, because each executes the next one.
+/// A child process that attaches several times, because it executes one program after the other.
 final class Successor: Sendable {
   let pid: pid_t
   let programs: [TestProcess]
   private let link: Descriptor
   private let isReaped = Atomic(false)
 
-  /// Starts the child; no program has connected yet.
+  /// Starts the child.
+  ///
+  /// No program has connected yet.
   init(path: String, programs count: Int) throws {
     programs = try (0..<count).map { _ in
       let number = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -19,7 +21,7 @@ final class Successor: Sendable {
     }
     let sockets = programs.map(\.socket.descriptor.number)
     var (link, child): (Int32, pid_t) = (-1, 0)
-    // The array has as many elements as the count passed, and the path ends with a NUL.
+    // Invariant: the array has as many elements as the passed count, and the path ends with a NUL.
     let code = unsafe cd_test_successor_start(path, sockets, count, &link, &child)
     try SystemError.check(code, "start a child")
     (pid, self.link) = (child, Descriptor(owning: link))

@@ -36,7 +36,7 @@ struct TestSocket: Sendable {
     var rest = bytes[...]
     while !rest.isEmpty {
       let part = Array(rest)
-      // send() reads as many bytes as the array has.
+      // Invariant: send() reads as many bytes as the array has.
       let count = unsafe Glibc.send(descriptor.number, part, part.count, Int32(MSG_NOSIGNAL))
       guard count > 0 else { throw SystemError("send") }
       rest = rest.dropFirst(count)
@@ -50,7 +50,7 @@ struct TestSocket: Sendable {
     var bytes = [UInt8](repeating: 0, count: limit)
     var count: Int
     // After a signal, the kernel does not restart a call that has a time limit, so this loop repeats the call.
-    // recv() writes at most as many bytes as the array has.
+    // Invariant: recv() writes at most as many bytes as the array has.
     repeat { count = unsafe recv(descriptor.number, &bytes, limit, 0) } while count < 0 && errno == EINTR
     if count < 0 && errno == ECONNRESET { return [] }
     guard count >= 0 else { throw SystemError("receive") }
@@ -58,7 +58,7 @@ struct TestSocket: Sendable {
   }
 }
 
-/// The user and groups of a peer that connects.
+/// The user and the groups of a peer that connects.
 ///
 /// Only root can change to another user.
 struct TestUser: Sendable {
@@ -71,7 +71,9 @@ struct TestUser: Sendable {
   var namespaces = 0
 }
 
-/// A child process of another user, which runs as long as this object exists.
+/// A child process of another user.
+///
+/// It runs as long as this object exists.
 private final class TestPeer: Sendable {
   private let link: Int32
   private let child: Int32
@@ -100,7 +102,7 @@ final class TestClient: Sendable {
     socket = try await onThread { try TestSocket(path: path, type: Int32(SOCK_STREAM.rawValue), as: user) }
   }
 
-  /// Calls a method and returns the parameters of its reply.
+  /// Calls a method, and returns the parameters of its reply.
   func call(_ method: String, _ parameters: [String: JSONValue] = [:]) async throws -> [String: JSONValue] {
     try await send(method, parameters)
     return try await reply().object("parameters")
@@ -123,19 +125,19 @@ final class TestClient: Sendable {
   /// Shuts the connection down.
   func close() { shutdown(socket.descriptor.number, Int32(SHUT_RDWR)) }
 
-  /// Waits until the daemon has closed the connection, without reading.
+  /// Waits until the daemon has closed the connection, without reading from it.
   func hangUp() async throws {
     let socket = socket
     try await onThread {
       var wanted = pollfd(fd: socket.descriptor.number, events: 0, revents: 0)
-      // poll() reads and writes one pollfd, and the count is one. poll() reports POLLHUP even if no event is requested.
+      // Invariant: poll() reads and writes one pollfd. poll() reports POLLHUP even if no event is requested.
       guard unsafe poll(&wanted, 1, 300_000) == 1 else { throw SystemError("wait for a hang-up", code: ETIMEDOUT) }
     }
   }
 
   /// Receives the next message.
   ///
-  /// Returns an empty message if the daemon closed the connection.
+  /// Returns an empty message if the daemon has closed the connection.
   func reply() async throws -> [String: JSONValue] {
     let (socket, begun) = (socket, rest.withLock { $0 })
     let (frame, rest) = try await onThread {
@@ -155,7 +157,7 @@ final class TestClient: Sendable {
 }
 
 extension TestClient {
-  /// Waits until crashd has stored everything that concerns this test process.
+  /// Waits until crashd has stored everything about this test process.
   func awaitProcess() async throws -> [String: JSONValue] {
     let progress = try await call(
       "io.crashshield.Crashd.AwaitProcess", ["pid": .int(Int(getpid())), "timeout_ms": .int(600_000)])
@@ -165,7 +167,7 @@ extension TestClient {
 
   /// Waits until the store has this many reports.
   ///
-  /// The function waits for events of the store, and therefore does not depend on a clock.
+  /// It waits for events of the store, so it does not depend on a clock.
   func untilReports(_ count: Int) async throws {
     let events = try await TestClient(path: path)
     try await events.send("io.crashshield.Crashd.Subscribe", more: true)
@@ -175,9 +177,9 @@ extension TestClient {
     }
   }
 
-  /// Asks the daemon repeatedly, for at most five minutes.
+  /// Asks the daemon again and again, for at most five minutes.
   ///
-  /// Each answer lets the daemon's tasks run.
+  /// During each call, the daemon's tasks can run.
   func until(_ condition: () async throws -> Bool) async throws {
     let clock = ContinuousClock()
     let end = clock.now.advanced(by: .seconds(300))

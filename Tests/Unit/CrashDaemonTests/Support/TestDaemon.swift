@@ -46,8 +46,8 @@ final class TestDaemon: Sendable {
     var configuration = DaemonConfiguration(
       directories: directories, analysePath: analysePath, handlesSignals: false)
     configuration.settings.limits = limits
-    // Disables retention. Test reports may have any time, and the free space of the machine's disk must not affect a
-    // test.
+    // Disables retention. The reports of tests can have any time, and the free space on the machine's disk must not
+    // affect a test.
     configuration.settings.retention.age_s = Int.max
     configuration.settings.retention.history_s = Int.max
     configuration.settings.retention.reportsPerGroup = Int.max
@@ -60,7 +60,7 @@ final class TestDaemon: Sendable {
     let daemon = daemon
     let running = Task { try await daemon.run() }
     do {
-      // The answer proves that the daemon runs. A daemon that runs can be stopped.
+      // The reply shows that the daemon is running. Only a running daemon can be stopped.
       _ = try await client().call("io.crashshield.Crashd.Status")
       try await body(self)
     } catch {
@@ -83,20 +83,20 @@ final class TestDaemon: Sendable {
   /// Overwrites the stored report with invalid JSON.
   func spoil(_ id: String) throws { try change("UPDATE reports SET json = '{' WHERE id = ?", [id]) }
 
-  /// Changes the database directly, not through the daemon.
+  /// Changes the database directly, and not through the daemon.
   func change(_ sql: String, _ arguments: StatementArguments = []) throws {
     let database = try DatabaseQueue(path: "\(directories.state)/reports.sqlite")
     try database.write { try $0.execute(sql: sql, arguments: arguments) }
   }
 
-  /// Returns the numbers of refusals that Status reports.
+  /// Returns the numbers of refusals, as Status reports them.
   func refusals() async throws -> [String: JSONValue] {
     try await client().call("io.crashshield.Crashd.Status").object("refusals")
   }
 }
 
 extension Limits {
-  /// crashd's limits, with longer times, because the machine may stall during a test.
+  /// The limits of crashd, with longer times, because the machine can stall during a test.
   static var patient: Limits {
     var limits = Limits()
     limits.greeting_ms = 600_000
@@ -118,7 +118,7 @@ extension Limits {
 final class TestLog: LogHandler {
   private let kept = Mutex<[String]>([])
 
-  /// A logger whose lines are discarded.
+  /// A logger that discards its lines.
   static var logger: Logger { Logger(label: "test") { _ in TestLog() } }
 
   /// A logger that writes to this log.

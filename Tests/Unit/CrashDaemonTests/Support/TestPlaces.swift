@@ -1,13 +1,14 @@
-/// Limits how many tests at a time use a scarce resource of the machine.
+/// Limits the number of tests that use a scarce resource of the machine at the same time.
 ///
-/// All tests of a bundle start at once. Without a limit, many of them would wait for each other on a slow machine.
+/// All tests of a bundle start at the same time. Without a limit, many of them would wait for each other on a slow
+/// machine.
 actor TestPlaces {
   /// Each daemon needs two inotify instances, and the kernel allows 128 for each user by default.
   static let daemons = TestPlaces(20)
 
-  /// Whether the task already holds a permit.
+  /// Whether the current task already holds a permit.
   ///
-  /// A task that holds a permit must not request another one, because it could wait forever for its own permit.
+  /// A task that holds a permit must not request another one: it could wait forever for its own permit.
   @TaskLocal private static var hasPlace = false
 
   private var free: Int

@@ -5,7 +5,9 @@ import LinuxSystem
 
 @testable import CrashDaemon
 
-/// A simulated process that follows the attach protocol or violates it.
+/// A simulated process.
+///
+/// It follows the attach protocol, or violates it.
 final class TestProcess: Sendable {
   let socket: TestSocket
 
@@ -17,7 +19,7 @@ final class TestProcess: Sendable {
 
   /// Returns a valid hello.
   ///
-  /// A test can make the hello invalid through the parameters.
+  /// The parameters can make the hello invalid.
   static func hello(
     magic: UInt64 = attachMagic, version: UInt32 = CS_ATTACH_VERSION, ringVersion: UInt32 = CS_RING_VERSION,
     ringBytes: UInt64 = UInt64(MemoryLayout<cs_ring>.size), images: [UInt16] = [], imageCount: UInt32? = nil
@@ -40,14 +42,14 @@ final class TestProcess: Sendable {
   /// Sends one message with descriptors.
   func send(_ bytes: [UInt8], _ descriptors: [Descriptor] = []) throws {
     let numbers = descriptors.map(\.number)
-    // Both arrays have as many elements as the counts passed.
+    // Invariant: both arrays have as many elements as the passed counts.
     let code = unsafe cd_socket_send(socket.descriptor.number, bytes, bytes.count, numbers, numbers.count)
     try SystemError.check(code, "send a message")
   }
 
-  /// Receives the daemon's answer, which has a status and a message.
+  /// Receives the daemon's reply, which has a status and a message.
   ///
-  /// Returns nil if the daemon closed the connection without an answer.
+  /// Returns nil if the daemon closed the connection without a reply.
   func reply() async throws -> (status: cs_attach_status, text: String)? {
     let socket = socket
     let bytes = try await onThread { try socket.receive() }
@@ -77,6 +79,6 @@ final class TestProcess: Sendable {
 
   func announceIncidents() throws { try send([UInt8(CS_ATTACH_INCIDENTS)]) }
 
-  /// Ends the connection, as the kernel does for a process that ends.
+  /// Closes the connection, as the kernel does when a process ends.
   func hangUp() { shutdown(socket.descriptor.number, Int32(SHUT_RDWR)) }
 }

@@ -6,13 +6,15 @@ import LinuxSystem
 
 @testable import CrashDaemon
 
-/// A ring as a host process writes it, assembled byte by byte.
+/// A ring as a host process writes it.
+///
+/// The test assembles its bytes.
 struct TestRing {
   private(set) var bytes = [UInt8](repeating: 0, count: MemoryLayout<cs_ring>.size)
 
   /// Creates a ring with a valid header, the test process's own executable, and no crash.
   ///
-  /// `architecture` is the number of an architecture; if it is nil, the number is that of this machine.
+  /// `architecture` is the number of an architecture; nil means that of this machine.
   init(id: UInt8 = 0, name: String = "shop", pid: Int32 = 4711, architecture: UInt32? = nil) {
     put(UInt64(0x0000_474e_4952_5343), at: offset(\cs_ring_header.magic))
     put(CS_RING_VERSION, at: offset(\cs_ring_header.version))
@@ -30,7 +32,9 @@ struct TestRing {
     put(Array("/srv/shop".utf8), at: offset(\cs_ring_header.executable))
   }
 
-  /// The id of the ring, which is also the id of the report that crashd makes from the ring.
+  /// The id of the ring.
+  ///
+  /// The report that crashd makes from the ring has the same id.
   var id: String {
     bytes[offset(\cs_ring_header.ring_id)..<offset(\cs_ring_header.ring_id) + 16].map { byte in
       let digits = String(byte, radix: 16)
@@ -87,7 +91,7 @@ struct TestRing {
     put(UInt64(0x40_0030), at: base + offset(\cs_ring_incident.detail) + offset(\cs_ring_object_stacks.free))
   }
 
-  /// Sets the field `word` of the added incident, which contains a metadata word or a source line.
+  /// Sets the field `word` of the added incident, which has a metadata word or a source line.
   mutating func setWord(_ index: Int, _ word: UInt32) {
     put(
       word,
@@ -96,13 +100,13 @@ struct TestRing {
 
   /// Sets the kind of the added incident.
   ///
-  /// Each incident source has its own numbers for kinds.
+  /// Each source of incidents has its own numbers for kinds.
   mutating func setKind(_ index: Int, _ kind: UInt32) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
     put(kind, at: base + offset(\cs_ring_incident.kind))
   }
 
-  /// Changes the added incident into an incident that contains a trap.
+  /// Makes the added incident one that contains a trap.
   ///
   /// The recorded value of each register is 0x100 plus the number of the register.
   mutating func makeTrap(_ index: Int, registers: Int, flags: UInt64) {
@@ -117,7 +121,7 @@ struct TestRing {
     }
   }
 
-  /// Changes the added incident into an incident of a guard slot, with an allocation at 0x400040.
+  /// Makes the added incident one of a guard page, with an allocation at 0x400040.
   mutating func makePageIncident(_ index: Int, kind: UInt32, amount: Int64, method: UInt64 = 0) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
     put(cs_ring_incident_source.CS_RING_INCIDENT_PAGES.rawValue, at: base + offset(\cs_ring_incident.source))
@@ -130,8 +134,7 @@ struct TestRing {
     put(UInt64(0x40_0040), at: base + offset(\cs_ring_incident.detail) + offset(\cs_ring_object_stacks.origin))
   }
 
-  /// Changes the added incident into the record of an object that left the quarantine before the crash of the given
-  /// thread.
+  /// Makes the added incident the record of an object that left the quarantine before the given thread crashed.
   mutating func makeFreedRecord(_ index: Int, at address: UInt64, tid: Int32, sequence: Int64) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
     put(cs_ring_dangling.CS_RING_DANGLING_FREED.rawValue, at: base + offset(\cs_ring_incident.kind))
@@ -161,7 +164,7 @@ struct TestRing {
     put(UInt32(index + 1), at: offset(\cs_ring_header.class_total))
   }
 
-  /// Adds a complete record of a trap at 0x10010 in image 0.
+  /// Adds a complete record of a trap at 0x10010, in image 0.
   mutating func addCrash(
     slot: Int = 0, message: String = "Fatal error: sold out\n", signal: Int32 = SIGILL, stack: [UInt8] = [],
     unwindStop: UInt32 = 0, memory: [UInt8] = [], address: UInt64 = 0x10010, instruction: [UInt8] = [],
@@ -187,8 +190,8 @@ struct TestRing {
     put(UInt64(0x7fff_0000), at: base + offset(\cs_ring_record.stack_start))
     put(UInt32(stack.count), at: base + offset(\cs_ring_record.stack_bytes))
     put(unwindStop, at: base + offset(\cs_ring_record.unwind_stop))
-    // Swift does not import the array of stack bytes. The offset is computed from the end of the slot, because the
-    // array is the last field and no padding follows it.
+    // Swift does not import the array of stack bytes. Computes the offset from the end of the slot: the array is the
+    // last field, and no padding follows it.
     let stackBase = self.slot(slot + 1) - Int(CS_RING_STACK_LIMIT_BYTES)
     put(stack, at: stackBase)
     put(UInt64(slot), at: base + offset(\cs_ring_record.sequence))
@@ -211,7 +214,7 @@ struct TestRing {
     put(UInt8(CS_RING_FRAME_EXACT), at: frame + offset(\cs_ring_frame.flags))
     claim(slot)
     let crc = unsafe bytes.withUnsafeBytes { memory in
-      // The record and its stack lie inside the ring, and their pointers are therefore valid.
+      // Invariant: the record and its stack lie inside the ring, so their pointers are valid.
       unsafe cs_ring_crc32c(
         cs_ring_crc32c(0, memory.baseAddress?.advanced(by: base), MemoryLayout<cs_ring_record>.size),
         memory.baseAddress?.advanced(by: stackBase), stack.count)
@@ -223,7 +226,9 @@ struct TestRing {
   /// Sets a field of the header.
   mutating func set(_ field: PartialKeyPath<cs_ring_header>, _ value: UInt32) { put(value, at: offset(field)) }
 
-  /// Writes a drain, which is under way if `end` is 0, and lasts 230 ms.
+  /// Writes the state of a drain of 230 ms.
+  ///
+  /// The drain is in progress if `end` is 0.
   mutating func setDrain(_ end: UInt32, finished: UInt32 = 0, lost: UInt32 = 0) {
     let begin_ns: UInt64 = 1_700_000_001_000_000_000
     set(\.containment_mode, 1)
@@ -237,14 +242,16 @@ struct TestRing {
   /// Marks a request as ended by a trap.
   mutating func trapRequest(_ index: Int) { put(UInt64(0x103), at: request(index)) }
 
-  /// Changes the added incident into an incident of a contained request.
+  /// Makes the added incident one of a contained request.
   mutating func makeRequestTrap(_ index: Int, number: Int64) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
     put(cs_ring_contained.CS_RING_CONTAINED_REQUEST.rawValue, at: base + offset(\cs_ring_incident.kind))
     put(number, at: base + offset(\cs_ring_incident.amount))
   }
 
-  /// Adds a request, which is in flight or has ended.
+  /// Adds a request.
+  ///
+  /// It is in flight, or has ended.
   mutating func addRequest(
     _ index: Int, number: UInt64, operation: String, started_ns: UInt64 = 1_700_000_000_000_000_000,
     isRunning: Bool = true
@@ -259,7 +266,7 @@ struct TestRing {
     put(number, at: offset(\cs_ring_header.request_begun))
   }
 
-  /// Sets the numbers of requests since the process started.
+  /// Sets the numbers of requests since the start of the process.
   mutating func countRequests(begun: UInt64, finished: UInt64, failed: UInt64) {
     put(begun, at: offset(\cs_ring_header.request_begun))
     put(finished, at: offset(\cs_ring_header.request_finished))
@@ -270,13 +277,13 @@ struct TestRing {
     bytes.count - (Int(CS_RING_REQUEST_LIMIT) - index) * MemoryLayout<cs_ring_request>.stride
   }
 
-  /// Sets how much memory records contain (a `cs_ring_memory_mode`), and the heap's key.
+  /// Sets the memory mode of the records (a `cs_ring_memory_mode`), and the key of the heap.
   mutating func setMemory(mode: UInt32, heapKey: UInt64) {
     put(mode, at: offset(\cs_ring_header.memory_mode))
     put(heapKey, at: offset(\cs_ring_header.heap_key))
   }
 
-  /// Marks the library as one that wakes crashd for incidents.
+  /// Marks the library as one that sends crashd a wake-up for incidents.
   mutating func setAnnounces() { put(UInt32(1), at: offset(\cs_ring_header.announces_incidents)) }
 
   /// Marks the process as non-dumpable, as the handler does.
@@ -284,7 +291,7 @@ struct TestRing {
 
   /// Sets the result of a guard self-test.
   ///
-  /// Each bit of a mask stands for a guard kind.
+  /// In a mask, each bit stands for a kind of guard.
   mutating func setSelfTest(asked: UInt64, failing: UInt64, checks: UInt32, failures: UInt32, time_ns: UInt64) {
     let base = offset(\cs_ring_header.self_test)
     put(UInt64(2), at: base + offset(\cs_ring_self_test.sequence))
@@ -308,7 +315,7 @@ struct TestRing {
 
   mutating func put<Value: BitwiseCopyable>(_ value: Value, at offset: Int) {
     precondition(offset >= 0 && offset + MemoryLayout<Value>.size <= bytes.count)
-    // The value lies inside the array, as the line above has checked.
+    // Invariant: the value lies inside the array, as the line above has checked.
     unsafe bytes.withUnsafeMutableBytes { unsafe $0.storeBytes(of: value, toByteOffset: offset, as: Value.self) }
   }
 
@@ -336,9 +343,9 @@ extension TestRing {
     return descriptor
   }
 
-  /// Writes the ring again, as a running process does.
+  /// Writes the ring again into its file, as a running process does.
   func write(to descriptor: Descriptor) throws {
-    // pwrite() reads as many bytes as the array has.
+    // Invariant: pwrite() reads as many bytes as the array has.
     guard unsafe pwrite(descriptor.number, bytes, bytes.count, 0) == bytes.count else {
       throw SystemError("write a ring")
     }

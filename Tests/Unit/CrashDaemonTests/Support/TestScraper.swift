@@ -1,18 +1,20 @@
 import Glibc
 import LinuxSystem
 
-/// A client of the metrics listener without an HTTP library.
+/// A client of the metrics listener.
 ///
-/// The client sends bytes, and reads until the listener closes the connection.
+/// It has no HTTP library.
+///
+/// It sends bytes, and reads until the listener closes the connection.
 enum TestScraper {
-  /// Listens at a loopback port that the kernel chooses.
+  /// Listens on a loopback port that the kernel chooses.
   static func listen() throws -> (descriptor: Descriptor, port: UInt16) {
     let descriptor = Self.socket()
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    // A sockaddr_in may be accessed as a sockaddr, which the socket calls require.
+    // Invariant: the socket calls allow a sockaddr_in to be accessed as a sockaddr.
     let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
         unsafe bind(descriptor.number, address, length) == 0 && Glibc.listen(descriptor.number, 1) == 0
@@ -34,7 +36,7 @@ enum TestScraper {
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
     address.sin_port = port.bigEndian
-    // A sockaddr_in may be read as a sockaddr, which the socket calls require.
+    // Invariant: the socket calls allow a sockaddr_in to be read as a sockaddr.
     let result = unsafe withUnsafePointer(to: &address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
         unsafe Glibc.connect(descriptor.number, address, socklen_t(MemoryLayout<sockaddr_in>.size))
@@ -48,15 +50,15 @@ enum TestScraper {
   static func answer(_ port: UInt16, _ request: String) throws -> String {
     let connection = try connect(port)
     let bytes = Array(request.utf8)
-    // The pointer is valid, because it covers the array and is used only during the call. A failure is ignored, because
-    // a listener that refuses the connection may have closed it already.
+    // Invariant: the pointer covers the array, and is used only during the call. Ignores a failure, because a listener
+    // that refuses the connection can have closed it already.
     _ = unsafe send(connection.number, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     return try rest(of: connection)
   }
 
   /// Reads until the listener closes the connection.
   ///
-  /// The function treats a connection reset like the end of the data.
+  /// A connection reset also counts as the end of the data.
   static func rest(of connection: Descriptor) throws -> String {
     var text: [UInt8] = []
     while true {

@@ -9,10 +9,10 @@ import Testing
 
 @Suite("Debug information from servers")
 struct FetchTests {
-  /// Creates caches whose child processes are scripts.
+  /// Creates caches whose helper programs are scripts.
   ///
-  /// The script for `crash-analyse` makes a cache with lines from the file `lines`, and one with names only from
-  /// `image` and `bare`. The script refuses other files.
+  /// The script for `crash-analyse` makes a cache with lines from the file `lines`, and a cache with only names from
+  /// `image` and `bare`. It refuses other files.
   private func caches(
     _ directory: TestDirectory, fetch: String, urls: [String] = ["http://one", "http://two"],
     change: (inout Limits) -> Void = { _ in }
@@ -57,7 +57,7 @@ struct FetchTests {
     return ImageFile(buildID: buildID, path: path, isExecutable: true, descriptor: nil)
   }
 
-  /// Returns the cache that a crash would use now.
+  /// Returns the cache that crashd would use for a crash now.
   private func cache(_ caches: SymbolCaches, _ buildID: String = "abcd") async throws -> SymbolCache {
     try #require(await caches.caches(of: [buildID: []], for: geteuid(), timeout_ms: 600_000)[buildID])
   }
@@ -69,7 +69,7 @@ struct FetchTests {
     return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
   }
 
-  /// Waits until no request is outstanding.
+  /// Waits until no request is pending.
   ///
   /// This wait needs no time limit, because each request has one.
   private func settled(_ caches: SymbolCaches) async -> [String: Int] {
@@ -97,7 +97,7 @@ struct FetchTests {
     #expect(
       try asked(directory) == ["--build-id abcd --limit-bytes 1234 --timeout-ms 400000 http://one http://two"])
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/cache") == ["abcd.cssym"])
-    // The next run of crashd also finds the cache, and therefore requests no file from a server.
+    // The next run of crashd also finds the cache, so it requests no file from a server.
     let next = try self.caches(directory, fetch: "exit 69")
     await next.prepare([try image(directory)], for: geteuid())
     #expect(try await cache(next).hasDebugInformation)
@@ -114,7 +114,7 @@ struct FetchTests {
     let caches = try caches(directory, fetch: "read line <'\(gate)'; echo lines") { $0.fetch_ms = 400_000 }
     let builds = ["abcd", "ef01"]
     var names: [String: SymbolCache] = [:]
-    // The test requests one build after the other, so that the fetches start in the order of `builds`.
+    // Requests one build after the other, so that the fetches start in the order of `builds`.
     for build in builds {
       await caches.prepare([try image(directory, buildID: build)], for: geteuid())
       names[build] = try await cache(caches, build)

@@ -12,13 +12,13 @@ import Testing
 
 /// The tests run one after the other.
 ///
-/// A child that a test forks closes the descriptors of all tests. The child may block when it closes a descriptor whose
-/// file system hangs.
+/// A test forks a child, which closes the descriptors of all tests. The child can block when it closes a descriptor
+/// whose file system hangs.
 @Suite("Files at paths chosen by other users", .serialized)
 struct ForeignFileTests {
   /// A pipe.
   ///
-  /// A pipe that simulates a hanging file: a read of a byte blocks until the test writes a byte.
+  /// A pipe that simulates a hanging file: reading a byte blocks until the test writes a byte.
   private struct Hanging {
     let reader: Descriptor
     let writer: Descriptor
@@ -34,13 +34,13 @@ struct ForeignFileTests {
     var work: @Sendable () -> Void {
       { [reader] in
         var byte: UInt8 = 0
-        // read() writes one byte into one byte.
+        // Invariant: read() writes one byte into one byte.
         _ = unsafe read(reader.number, &byte, 1)
       }
     }
 
     func end(_ count: Int) {
-      // The string has as many bytes as the count passed.
+      // Invariant: the string has as many bytes as the passed count.
       #expect(unsafe write(writer.number, String(repeating: "x", count: count), count) == count)
     }
   }
@@ -52,7 +52,7 @@ struct ForeignFileTests {
     let (work, hanging) = (ForeignFileWork(limits), Hanging())
     work.submit(of: 1, at: "dead", hanging.work)
     while work.isFull(1) { await Task.yield() }
-    // The next two jobs wait behind the first job, and are removed from the queue at their time limit.
+    // The next two jobs wait behind the first job, and leave the queue when their time limit ends.
     #expect(await work.result(of: 1, at: "dead", timeout_ms: 1) { 1 } == nil)
     #expect(work.wait(of: 1, at: "dead", timeout_ms: 1) { 2 } == nil)
     #expect(!work.isFull(1))
@@ -77,7 +77,7 @@ struct ForeignFileTests {
     #expect(work.isFull(54_021) && work.isFull(54_301) && work.isFull(54_022) && !work.isFull(54_023))
     #expect(await work.result(of: 54_301, at: "alive", timeout_ms: 600_000) { 1 } == nil)
     #expect(work.wait(of: 54_301, at: "alive", timeout_ms: 600_000) { 2 } == nil)
-    // The jobs of users hold all threads except one, which is reserved for root.
+    // The jobs of users hold all threads except the one that is reserved for root.
     let root = geteuid()
     #expect(await work.result(of: root, at: "alive", timeout_ms: 600_000) { 3 } == 3)
     work.submit(of: root, at: "dead", hanging.work)
@@ -92,7 +92,7 @@ struct ForeignFileTests {
   static let canMount: Bool = {
     guard geteuid() == 0, let directory = try? TestDirectory() else { return false }
     var mount = cd_test_mount()
-    // The path's C string is valid during the calls; the first call writes the structure.
+    // Invariant: the C string is valid during the calls; the first call writes the structure.
     guard unsafe cd_test_mount_hanging(directory.path, &mount) == 0 else { return false }
     unsafe cd_test_unmount(directory.path, &mount)
     return true
@@ -108,7 +108,7 @@ struct ForeignFileTests {
     init() throws {
       directory = try TestDirectory()
       var mount = cd_test_mount()
-      // The path's C string is valid during the call, which writes the structure.
+      // Invariant: the C string is valid during the call, which writes the structure.
       try SystemError.check(unsafe cd_test_mount_hanging(directory.path, &mount), "mount '\(directory.path)'")
       path = directory.path + "/image"
       descriptor = Descriptor(foreign: unsafe open(path, O_RDONLY | O_CLOEXEC), of: 0)
@@ -118,7 +118,7 @@ struct ForeignFileTests {
 
     /// Unmounts the file system.
     ///
-    /// Calls that wait for this file system then fail.
+    /// Calls that wait for it then fail.
     func end() {
       var mount = mount
       // The path's C string is valid during the call.
@@ -199,7 +199,7 @@ struct ForeignFileTests {
     let path = try directory.write([1], to: "image", mode: 0o644)
     let sent = Descriptor(owning: unsafe open(path, O_RDONLY | O_CLOEXEC))
     let user: UInt32 = 54_321
-    // opened(for:) returns nil here, because no call has determined the origin of the file yet.
+    // opened(for:) returns nil here, because no call has found out yet where the file comes from.
     #expect(try image(path, descriptor: sent).opened(for: user) == nil)
     #expect(try image("/nowhere", descriptor: sent).open(for: user).owner == .user(user))
     let other = try directory.write([1], to: "other", mode: 0o644)
@@ -216,7 +216,7 @@ struct ForeignFileTests {
     let path = try directory.write([1], to: "image", mode: 0o644)
     var through = "/proc/self/root" + path
     if isBehindLink {
-      // The paths' C strings are valid during the call.
+      // Invariant: the C strings are valid during the call.
       #expect(unsafe symlink(through, directory.path + "/link") == 0)
       through = directory.path + "/link"
     }
@@ -242,7 +242,7 @@ struct ForeignFileTests {
     let error = #expect(throws: SystemError.self) { try image(path).open(for: 54_321) }
     #expect(error?.description == SystemError("open image '\(path)'", code: EACCES).description)
     #expect(throws: Never.self) { try image(open).open(for: 54_321) }
-    // The read succeeds, so the thread has root's privileges again: only root can read this file.
+    // Only root can read this file. The read succeeds, so the thread has root's privileges again.
     #expect(unsafe access(closed + "/file", R_OK) == 0)
   }
 
@@ -267,13 +267,13 @@ struct ForeignFileTests {
 }
 
 extension TestDirectory {
-  /// Whether the mount that contains the directory honors set-user-id.
+  /// Whether the mount that contains the directory honors the set-user-ID bit.
   ///
-  /// The option `nosuid` differs between machines, for example for `/tmp`.
+  /// Machines differ in the option `nosuid`, for example for `/tmp`.
   var isVouchedFor: Bool {
     let file = Descriptor(owning: unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC))
     var isVouchedFor = false
-    // The call writes one Bool.
+    // Invariant: the call writes one Bool.
     return unsafe cd_file_is_vouched_for(file.number, &isVouchedFor) == 0 && isVouchedFor
   }
 }
@@ -284,7 +284,7 @@ final class MutexFlag: Sendable {
 
   var isSet: Bool { state.withLock { $0 } }
 
-  /// - Returns: Whether this call has set the flag.
+  /// - Returns: Returns whether this call has set the flag.
   func set() -> Bool {
     state.withLock { state in
       defer { state = true }
@@ -294,7 +294,7 @@ final class MutexFlag: Sendable {
 
   /// Calls `end` after ten minutes.
   ///
-  /// If crashd waits for a file system, the test then fails instead of hanging.
+  /// If crashd waits for a file system, the test then fails and does not hang.
   static func alarm(_ end: @escaping @Sendable () -> Void) throws -> MutexFlag {
     let isOver = MutexFlag()
     try Thread.start(named: "alarm") {

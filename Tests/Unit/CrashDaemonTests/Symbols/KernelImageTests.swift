@@ -35,7 +35,7 @@ struct KernelImageTests {
     #expect(opened.owner == .allUsers)
     #expect(unsafe write(opened.descriptor.number, "x", 1) == -1 && errno == EBADF)
     var magic: [UInt8] = [0, 0, 0, 0]
-    // pread() writes as many bytes as the array has.
+    // Invariant: pread() writes as many bytes as the array has.
     #expect(unsafe pread(opened.descriptor.number, &magic, magic.count, 0) == 4)
     #expect(magic == [0x7f, 0x45, 0x4c, 0x46])
   }
@@ -55,7 +55,7 @@ struct KernelImageTests {
     let buildID = String(words[place + 1].dropLast())
     #expect(reason.hasPrefix("crash-analyse: the image has build id \(buildID), not abcd"), "\(reason)")
 
-    // dlsym() resolves glibc's time() to the function in the kernel's image (vDSO).
+    // dlsym() finds time() of glibc, which the loader resolves to the function in the kernel's image (vDSO).
     let address = UInt64(UInt(bitPattern: unsafe dlsym(nil, "time")))
     let maps = try #require(SmallFile.text(at: "/proc/self/maps", limitBytes: 1 << 20))
     let range = try #require(KernelImage.find(in: maps))

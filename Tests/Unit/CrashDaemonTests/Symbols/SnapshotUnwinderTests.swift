@@ -31,7 +31,8 @@ struct UnwindQuestionTests {
       image(3, 0x4000, 0x5000), image(4, 0x6000, 0x7000),
     ]
     let question = try #require(UnwindQuestion(contents))
-    // A return address after the last call of an image may be the first byte after the image, as 0x3000 is.
+    // If a call is the last instruction of an image, its return address is the first byte after the image, such as
+    // 0x3000.
     #expect(question.images.map(\.index) == [0, 2, 3])
     let table = try MemoryFile()
     try table.write([7, 8, 9], at: 0)
@@ -73,7 +74,7 @@ struct UnwindQuestionTests {
 
 @Suite("The unwind cross-check")
 struct SnapshotUnwinderTests {
-  /// Creates an unwinder that starts the script instead of crash-analyse.
+  /// Creates an unwinder that runs the script instead of crash-analyse.
   private func unwinder(
     _ script: String, in directory: TestDirectory, change: (inout Limits) -> Void = { _ in }
   ) throws -> SnapshotUnwinder {
@@ -124,8 +125,7 @@ struct SnapshotUnwinderTests {
   @Test("a compromised child can write neither its input nor past the end of its output")
   func sealed() async throws {
     let directory = try TestDirectory()
-    // The script writes one byte after the end of its output, the first byte of its input, and a byte far beyond its
-    // input.
+    // The script writes one byte after the end of its output, to the first byte of its input, and far behind its input.
     let unwinder = try unwinder(
       """
       test $1 = unwind || exit 65
@@ -167,7 +167,7 @@ struct SnapshotUnwinderTests {
     #expect(await unwinder.findings == ["failed": 1])
   }
 
-  /// A child waits for a line from this gate before it fails.
+  /// A child process waits for a line from this gate before it fails.
   private final class Gate: Sendable {
     let script: String
     private let writer: Descriptor
@@ -179,10 +179,10 @@ struct SnapshotUnwinderTests {
       script = "read line <'\(path)'; exit 65"
     }
 
-    /// Lets this many children end, by writing a line for each of them to the gate.
+    /// Writes a line to the gate for each of this many children, so that they end.
     func open(_ count: Int) {
       let lines = [UInt8](repeating: UInt8(ascii: "\n"), count: count)
-      // write() reads as many bytes as the array has.
+      // Invariant: write() reads as many bytes as the array has.
       #expect(unsafe write(writer.number, lines, count) == count)
     }
   }
@@ -209,7 +209,7 @@ struct SnapshotUnwinderTests {
       gate.open(4)
     }
     #expect(await unwinder.findings == ["failed": 4, "skipped": 36])
-    // All permits are free again, because a further request runs and fails.
+    // All permits are free again: a further request runs, and fails.
     gate.open(1)
     #expect(await unwinder.unwind(contents, for: 0) == nil)
     #expect(await unwinder.findings == ["failed": 5, "skipped": 36])
@@ -370,7 +370,7 @@ struct UnwindTableFileTests {
     let tables = try tables("case $3 in abcd*) read line <'\(gate)' ;; esac; cat \"$0.$3\"", in: directory) {
       $0.unwindTables_ms = 600_000
     }
-    // One user submits two jobs that wait at the gate. The second job waits for the first one, and another user's job
+    // One user submits two jobs, which wait at the gate. The second job waits for the first one. Another user's job
     // runs before the second one.
     let user = geteuid()
     await tables.prepare([try image(directory, buildID: "abcd")], for: user)

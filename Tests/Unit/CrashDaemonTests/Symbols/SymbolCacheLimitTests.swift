@@ -7,12 +7,12 @@ import Testing
 
 @testable import CrashDaemon
 
-// These tests check the limits of caches and of their jobs, in total and per user.
+// These tests check the limits of caches and of jobs that build caches, in total and per user.
 extension SymbolCachesTests {
   /// Writes a file of 100 bytes.
   ///
-  /// `used` is the file's access time, which is the time of last use. `made` is the modification time, which is the
-  /// time of creation.
+  /// `used` becomes the file's access time, which is the time of last use. `made` becomes its modification time, which
+  /// is the time of creation.
   private func write(_ name: String, in directory: TestDirectory, used: Int, made: Int) throws {
     let path = try directory.write([UInt8](repeating: 1, count: 100), to: name)
     let times = [timespec(tv_sec: used, tv_nsec: 0), timespec(tv_sec: made, tv_nsec: 0)]
@@ -28,7 +28,7 @@ extension SymbolCachesTests {
   func prune() throws {
     let directory = try TestDirectory()
     for (index, name) in ["a.cssym", "b.cssym", "c.cssym", "d.txt"].enumerated() {
-      // The cache `a` has the earliest time of creation and the latest time of use.
+      // The cache `a` was created first and used last.
       try write(name, in: directory, used: 2_000_000 - index, made: 1_000_000 + index)
     }
     let caches = CacheDirectory(path: directory.path)
@@ -63,7 +63,9 @@ extension SymbolCachesTests {
     #expect(try files(directory) == ["ab.cssym", own])
   }
 
-  /// Creates caches whose jobs for images named `slow…` wait at `gate`.
+  /// Creates caches.
+  ///
+  /// The jobs for images named `slow…` wait at `gate`.
   ///
   /// The jobs for other images finish at once.
   func fairness(_ directory: TestDirectory, isHasty: Bool) throws -> (SymbolCaches, gate: Descriptor) {
@@ -78,7 +80,7 @@ extension SymbolCachesTests {
       contents.isPartial = isHasty
       try SymbolCacheWriter.write(contents, to: output.number)
     }
-    // In the hasty variant, the jobs for complete caches also wait at the gate, and only partial caches become ready.
+    // In the hasty variant, the jobs for complete caches also wait at the gate, so only partial caches become ready.
     let whole = isHasty ? "test $# = 3 && read line <'\(gate)'" : ":"
     let slow = "case $image in slow*) read line <'\(gate)';; esac"
     let caches = try caches(
@@ -99,12 +101,12 @@ extension SymbolCachesTests {
     let waiting = Task {
       await caches.caches(of: ["a1": [1], "a2": [1], "a3": [1]], for: 1_001, timeout_ms: 600_000)
     }
-    // The slow images use all permits of their user, and further images of this user wait.
+    // The slow images use all permits of their user, so further images of this user wait.
     while await caches.hastyJobCount != 2 { await Task.yield() }
     await caches.prepare([image("fast", "f0")], for: 1_002)
     let found = await caches.caches(of: ["f0": [1]], for: 1_002, timeout_ms: 600_000)
     #expect(found["f0"]?.isPartial == isHasty)
-    // The fast image has its cache, so the slow jobs may end now.
+    // The cache of the fast image is ready, so the slow jobs can end now.
     waiting.cancel()
     for _ in 0..<16 { #expect(unsafe Glibc.write(gate.number, "\n", 1) == 1) }
     #expect(await waiting.value.count == 3)
@@ -123,7 +125,7 @@ extension SymbolCachesTests {
       let path = try directory.write(Array(id.utf8), to: id, mode: 0o666)
       return ImageFile(buildID: id, path: path, isExecutable: true, descriptor: nil)
     }
-    // The job of the first image runs, that of the second waits, and that of the third is refused.
+    // The job of the first image runs, the job of the second one waits, and crashd refuses the job of the third one.
     for id in ["a1", "a2", "a3"] { await caches.prepare([try image(id)], for: 1_001) }
     await caches.prepare([try image("b1")], for: 1_002)
     #expect(await caches.waitingJobs.map(\.name.buildID) == ["a2"])

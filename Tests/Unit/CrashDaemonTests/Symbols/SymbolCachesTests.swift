@@ -52,8 +52,7 @@ struct SymbolCachesTests {
     #expect(found["abcd"]?.isPartial == true)
     let text = try Data(contentsOf: URL(fileURLWithPath: said))
     #expect(String(decoding: text, as: UTF8.self) == "--at 1f0\n")
-    // The next crash gets no cache, because the partial cache is for the first crash only, and the complete cache is
-    // not ready.
+    // The next crash gets no cache: the partial cache is only for the first crash, and the complete cache is not ready.
     #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 1).isEmpty)
     let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
     #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
@@ -119,7 +118,7 @@ struct SymbolCachesTests {
       #expect(await caches.caches(of: [name: []], for: geteuid(), timeout_ms: 600_000).isEmpty)
     }
     let file = Descriptor(owning: unsafe Glibc.open(path, O_WRONLY | O_APPEND | O_CLOEXEC))
-    // The write changes the content of the file in place, and the file therefore keeps its inode.
+    // This write changes the file in place, so the file keeps its inode.
     #expect(unsafe ftruncate(file.number, 0) == 0 && Glibc.write(file.number, "abcd\n#\n", 7) == 7)
     await caches.prepare([image("abcd")], for: geteuid())
     #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 600_000).count == 1)
@@ -160,13 +159,14 @@ struct SymbolCachesTests {
     }
     await caches.prepare([try image("a1")], for: 1_001)
     #expect(await caches.caches(of: ["a1": []], for: 1_001, timeout_ms: 600_000).isEmpty)
-    // The test charges user 1,001 one hour of CPU time.
+    // Charges user 1,001 with one hour of CPU time.
     await caches.configuration.cpu.charge(1_001, 36_000_000_000)
     await caches.prepare([try image("a2")], for: 1_001)
     await caches.prepare([try image("b1")], for: 1_002)
     #expect(await caches.caches(of: ["b1": []], for: 1_002, timeout_ms: 600_000).isEmpty)
     #expect(await caches.waitingJobs.map(\.name.buildID) == ["a2"])
-    // While the user has a debt, crashd also does not open the user's files, because opening is charged.
+    // While the user has a debt of CPU time, crashd also opens no files of the user, because opening a file costs CPU
+    // time.
     var unseen = try image("a3")
     unseen.descriptor = nil
     await caches.prepare([unseen], for: 1_001)
@@ -183,7 +183,7 @@ struct SymbolCachesTests {
     let caches = try caches(directory, script: "echo $3 >>'\(directory.path)/runs'; exit 65", limits: limits)
     let configuration = await caches.configuration
     let (tables, cpu) = (UnwindTables(configuration), configuration.cpu)
-    // User 1,001 has a debt of an hour, and user 1,002 of a second.
+    // User 1,001 has a debt of an hour, and user 1,002 has a debt of a second.
     cpu.charge(1_001, 36_000_000_000)
     cpu.charge(1_002, 10_000_000)
     for (id, user) in [("a1", 1_001), ("b1", 1_002)] as [(String, UInt32)] {
@@ -225,7 +225,7 @@ struct SymbolCachesTests {
     #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
     #expect(await caches.caches(of: ["a2": []], for: geteuid(), timeout_ms: 600_000).isEmpty)
     withExtendedLifetime(writer) {}
-    // For these caches, the reason is stored in the cache itself.
+    // The caches themselves contain the reason.
     for (isIncomplete, hasLines) in [(true, true), (false, false), (false, true)] {
       let output = Descriptor(
         owning: unsafe Glibc.open(try directory.write([], to: "made"), O_WRONLY | O_TRUNC | O_CLOEXEC))
@@ -247,7 +247,7 @@ struct SymbolCachesTests {
   func attempts(script: String, count: Int) async throws {
     let directory = try TestDirectory()
     // The script logs only the job for the complete cache, which has three arguments. The job for a partial cache has
-    // five.
+    // five arguments.
     let caches = try caches(directory, script: "test $# = 3 && echo asked >>\"$0.log\"; \(script)")
     let image = ImageFile(
       buildID: "abcd", path: try directory.write([1], to: "image"), isExecutable: true, descriptor: nil)
@@ -288,13 +288,13 @@ struct SymbolCachesTests {
     await caches.prepare([try image(directory)], for: geteuid())
     #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 1).isEmpty)
     #expect(!FileManager.default.fileExists(atPath: done))
-    // The test opens the pipe for reading and writing. Therefore, neither the test nor the child blocks in open().
+    // The test opens the pipe for reading and writing. Therefore neither the test nor the child blocks in open().
     let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
     #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
     _ = await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 600_000)
     #expect(FileManager.default.fileExists(atPath: done))
-    // This descriptor must stay open until here. If the pipe had no reader before the child opens it, the bytes that
-    // the test writes would be lost.
+    // This descriptor must stay open until here. Without a reader of the pipe, the bytes that the test writes before
+    // the child opens it would be lost.
     withExtendedLifetime(writer) {}
   }
 

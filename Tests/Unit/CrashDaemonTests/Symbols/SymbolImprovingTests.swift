@@ -7,13 +7,13 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Tests debug files that are installed after their images' caches were made.
+/// Tests debug files that appear after crashd has built the caches of their images.
 @Suite("Debug files that are installed later")
 struct SymbolImprovingTests {
-  /// Creates caches with a replacement for crash-analyse that logs its arguments.
+  /// Creates caches with a replacement for crash-analyse, which logs its arguments.
   ///
-  /// The first line of a file determines the script's result. `image` gives names, and `debug` gives lines. Other files
-  /// have another build id.
+  /// The first line of a file determines the result of the script: `image` yields names, and `debug` yields lines. All
+  /// other files have another build ID.
   private func caches(_ directory: TestDirectory) throws -> SymbolCaches {
     for (name, hasLines) in [("names", false), ("lines", true)] {
       try directory.writeCache(name, hasDebugInformation: hasLines)
@@ -41,8 +41,8 @@ struct SymbolImprovingTests {
   private func install(_ text: String, in directory: TestDirectory) throws {
     let folder = "\(directory.path)/debug/.build-id/ab"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    // The test writes the file under another name and renames it, as a package installer does. The path therefore gets
-    // another inode.
+    // Writes the file under another name and renames it, as a package installer does. Therefore the path has another
+    // inode afterwards.
     try Data("\(text)\n".utf8).write(to: URL(fileURLWithPath: folder + "/new"))
     #expect(unsafe rename(folder + "/new", folder + "/cd.debug") == 0)
   }
@@ -57,7 +57,7 @@ struct SymbolImprovingTests {
     return String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
   }
 
-  /// Returns the cache that a crash in the image would use.
+  /// Returns the cache that crashd would use for a crash in the image.
   private func crash(_ caches: SymbolCaches, _ image: ImageFile) async throws -> SymbolCache {
     await caches.prepare([image], for: geteuid())
     return try #require(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 600_000)["abcd"])
@@ -90,7 +90,7 @@ struct SymbolImprovingTests {
     try install(text, in: directory)
     for _ in 0..<3 { #expect(try await !crash(caches, image).hasDebugInformation) }
     #expect(try given(directory) == ["image", text])
-    // If the path gets another file, crashd tries the path again.
+    // When the path has another file, crashd tries it again.
     try install("debug", in: directory)
     #expect(try await crash(caches, image).hasDebugInformation)
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/caches") == ["abcd.cssym"])
@@ -101,7 +101,7 @@ struct SymbolImprovingTests {
     let directory = try TestDirectory()
     let (caches, image) = (try caches(directory), try image(directory))
     #expect(try await !crash(caches, image).hasDebugInformation)
-    // The new script simulates a slow job, because it blocks until the test writes a line to the gate.
+    // The new script blocks until the test writes a line to the gate, like a slow job.
     let folder = "\(directory.path)/debug/.build-id/ab"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let gate = "\(directory.path)/gate"

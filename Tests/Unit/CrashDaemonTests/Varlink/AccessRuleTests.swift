@@ -31,12 +31,12 @@ struct AccessRuleTests {
       let isOwn = uid == 990
       #expect(rule.visibility(of: peer, origin: { .otherUserNamespace }) { _ in true } == (isOwn ? .all : .user(uid)))
     }
-    // If crashd runs as root, crashd's user is root. Root has full access only in crashd's own user namespace.
+    // If crashd runs as root, root is crashd's user. Root has full access only in crashd's own user namespace.
     let root = AccessRule(user: 0)
     #expect(root.visibility(of: Peer(pid: 1, uid: 0), origin: { .otherUserNamespace }) { _ in false } == .user(0))
     rule.root = .all
     #expect(rule.visibility(of: Peer(pid: 1, uid: 0), origin: { .elsewhere }) { _ in false } == .all)
-    // crashd does not query the namespaces of a peer that has no access in any case.
+    // crashd does not query the namespaces of a peer that has no access anyway.
     let never = { () -> ClientOrigin in
       Issue.record("crashd asked for the namespaces")
       return .here
@@ -60,8 +60,8 @@ struct AccessRuleTests {
     arguments: [
       ("own", .own), ("none", .noGroup), ("crashd", .named("crashd")), ("CORP\\readers", .named("CORP\\readers")),
       ("995", .numbered(995)), ("4294967294", .numbered(4_294_967_294)),
-      // These values are refused: root's group, "nogroup", numbers outside the range of gids, and strings that are not
-      // a name.
+      // crashd refuses these values: root's group, "nogroup", numbers outside the range of gids, and strings that are
+      // not names.
       ("0", nil), ("00", nil), ("65534", nil), ("4294967295", nil), ("4294967296", nil), ("", nil), ("two words", nil),
       ("a:b", nil), ("a,b", nil), ("a\nb", nil), (String(repeating: "a", count: 257), nil),
     ] as [(String, AccessGroup?)])
@@ -70,7 +70,7 @@ struct AccessRuleTests {
     if let group { #expect(group.text == text) }
   }
 
-  // In this test, the group crashd has the number 995. crashd may look up only system groups by number.
+  // In this test, the group crashd has the number 995. crashd accepts only system groups by number.
   private static let names = GroupNames(
     find: { name in ["crashd": 995, "root": 0, "nogroup": 65_534, "people": 1_001][name] },
     has: { number, name in

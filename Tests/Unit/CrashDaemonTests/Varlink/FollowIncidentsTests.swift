@@ -33,7 +33,7 @@ struct FollowIncidentsTests {
 
   /// Returns whether the stream contains an unread wake-up.
   ///
-  /// In a canceled task, a stream returns the buffered elements and then its end.
+  /// In a canceled task, a stream returns its buffered elements and then ends.
   private static func isWoken(_ stream: AsyncStream<Void>) async -> Bool {
     let task = Task {
       var news = stream.makeAsyncIterator()

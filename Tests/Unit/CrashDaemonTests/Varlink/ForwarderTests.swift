@@ -12,7 +12,7 @@ import Testing
 
 /// A collector that a test controls.
 ///
-/// The collector accepts one connection after the other.
+/// It accepts one connection after the other.
 private struct TestCollector: Sendable {
   let listener: Descriptor
 
@@ -43,8 +43,8 @@ private struct TestCollector: Sendable {
         descriptor.number, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
-    // Shuts the connection down. A child process that another test creates at the same time inherits the descriptor,
-    // and would keep the connection open after close().
+    // Shuts the connection down. A child process that another test creates now inherits the descriptor, and would keep
+    // the connection open after close().
     deinit { _ = shutdown(descriptor.number, Int32(SHUT_RDWR)) }
 
     /// Reads one message.
@@ -61,7 +61,7 @@ private struct TestCollector: Sendable {
             return (Array(bytes[..<end]), Array(bytes[(end + 1)...]))
           }
           searched = bytes.count
-          // recv() writes at most as many bytes as the array has.
+          // Invariant: recv() writes at most as many bytes as the array has.
           let count = unsafe recv(descriptor.number, &piece, piece.count, 0)
           guard count > 0 else { return nil }
           bytes += piece[..<count]
@@ -72,12 +72,12 @@ private struct TestCollector: Sendable {
       return JSONValue.members(of: bytes, depth: 64, isStreamSafe: false)
     }
 
-    /// Waits until crashd has closed the connection, without reading.
+    /// Waits until crashd has closed the connection, without reading from it.
     func hangUp() async throws {
       let descriptor = descriptor
       try await onThread {
         var wanted = pollfd(fd: descriptor.number, events: 0, revents: 0)
-        // poll() reads and writes one pollfd. poll() always reports POLLHUP, even if no event is requested.
+        // Invariant: poll() reads and writes one pollfd. poll() always reports POLLHUP, even if no event is requested.
         guard unsafe poll(&wanted, 1, 300_000) == 1 else { throw SystemError("wait for a hang-up", code: ETIMEDOUT) }
       }
     }
@@ -107,8 +107,8 @@ struct ForwarderTests {
     var forward = ForwardSettings(path: path)
     change(&forward)
     let wanted = forward
-    // A new collector receives only reports that are stored after crashd's start. The test therefore stores its reports
-    // in `body`.
+    // A new collector receives only reports that crashd stores after it has started. Therefore the test stores its
+    // reports in `body`.
     try await TestDaemon.run(limits: limits, configure: { $0.settings.forward = [wanted] }) { daemon in
       try await body(daemon, path)
     }
@@ -126,8 +126,8 @@ struct ForwarderTests {
       try put(Array(ids[..<20]), in: daemon)
       let collector = try TestCollector(path: path)
       var kept: [String] = []
-      // Each connection acknowledges some of the events that it reads, and ends before the other events are
-      // acknowledged.
+      // On each connection, the collector acknowledges some of the events that it reads, and closes the connection
+      // before it acknowledges the others.
       for (read, acknowledged) in [(7, 5), (12, 12)] {
         let connection = try await collector.accept()
         for index in 0..<read {
@@ -144,8 +144,8 @@ struct ForwarderTests {
         try connection.acknowledge(message)
         kept.append(message.string("id") ?? "")
       }
-      // All events arrive in order. An event may arrive twice if its connection ended before crashd read the
-      // acknowledgement.
+      // All events arrive in order. An event can arrive twice if the connection ended before crashd read the
+      // acknowledgment.
       var seen: Set<String> = []
       #expect(kept.filter { seen.insert($0).inserted } == ids)
     }) { $0.acknowledges = true }
@@ -168,9 +168,9 @@ struct ForwarderTests {
     }) { $0.acknowledges = true }
   }
 
-  /// Stores reports with more bytes than a socket buffer holds.
+  /// Stores reports with more bytes than a socket buffer can hold.
   ///
-  /// crashd therefore has to wait until the collector reads.
+  /// Therefore crashd must wait until the collector reads.
   private func putLarge(_ ids: [String], in daemon: TestDaemon) throws {
     for id in ids { _ = try daemon.store.put(.sample(id: id, bytes: 100_000), raw: []) }
     daemon.hub.notify()
@@ -190,7 +190,7 @@ struct ForwarderTests {
         let ids = (0..<4).map { "aa\($0)" }
         try putLarge(ids, in: daemon)
         let deaf = try await collector.accept()
-        // While this collector does not read, crashes are stored and sent to other subscribers.
+        // While this collector does not read, crashd stores crashes and sends them to other subscribers.
         let client = try await daemon.client()
         try await client.send(
           "io.crashshield.Crashd.Subscribe", ["cursor": .string("\(daemon.store.epoch)-0")], more: true)
@@ -201,7 +201,7 @@ struct ForwarderTests {
         try await deaf.hangUp()
         var kept: [String] = []
         while Set(kept).count < ids.count {
-          // If the machine stalls, crashd may also disconnect this collector, although it reads. The test then accepts
+          // If the machine stalls, crashd can also disconnect this collector, although it reads. Then the test accepts
           // the next connection.
           let other = try await collector.accept()
           while Set(kept).count < ids.count, let message = try await other.message() {
@@ -225,8 +225,8 @@ struct ForwarderTests {
         let collector = try TestCollector(path: path)
         let ids = (0..<4).map { "aa\($0)" }
         try putLarge(ids, in: daemon)
-        // Each connection acknowledges one event, and never a whole page. If crashd used only acknowledgements of whole
-        // pages, it would send the first event again forever.
+        // On each connection, the collector acknowledges one event, and never a whole page. If crashd counted only
+        // acknowledgments of whole pages, it would send the first event again forever.
         var kept: [String] = []
         while Set(kept).count < ids.count {
           let connection = try await collector.accept()
@@ -307,7 +307,7 @@ struct ForwarderTests {
       let first = try await collector.accept()
       _ = try await first.message()
       try first.send(answer)
-      // crashd closes the connection because of the wrong answer, and sends the event again.
+      // Because of the wrong reply, crashd closes the connection, and sends the event again.
       #expect(try await collector.accept().message()?.string("id") == "aa")
       #expect(daemon.log.contains("the collector's answer is not an acknowledgement"))
     }) { $0.acknowledges = true }
@@ -327,7 +327,7 @@ struct ForwarderTests {
       let client = try await daemon.client()
       let name = "forward \(path)"
       if !isEndless {
-        // Of the two acknowledgements, crashd accepts the first, which is valid.
+        // crashd accepts the first of the two acknowledgments, which is valid.
         try await client.until { try daemon.store.cursor(ofSubscriber: name, uid: geteuid()).sequence == 1 }
         try put(["bb"], in: daemon)
       }

@@ -19,7 +19,7 @@ struct HealthCallTests {
     return try JSONDecoder().decode(HealthReport.self, from: JSONEncoder().encode(JSONValue.object(reply)))
   }
 
-  /// A build that ran an hour in each of some hours, and began 1,000 requests in each.
+  /// Stores a build that ran for a whole hour in each of these hours, and began 1,000 requests in each.
   private static func change(
     _ build: String, hours: Range<Int>, crashes: Int, uid: UInt32 = 1_000, release: String
   ) -> HealthChange {
@@ -40,7 +40,7 @@ struct HealthCallTests {
   @Test("builds are in the order of first seen, each compared with the one before, and a call compares any two")
   func builds() async throws {
     try await TestDaemon.run { daemon in
-      // The store forgets hours that are more than 90 days old.
+      // The store removes hours that are more than 90 days old.
       let start = Int(Moment.now().nanoseconds / 3_600_000_000_000) - 200
       try daemon.store.add(
         health: [

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Tests the CPU time that crashd needs to parse hostile calls.
+/// Tests how much CPU time crashd needs to parse hostile calls.
 @Suite("Calls that are designed to be expensive")
 struct HostileCallTests {
   struct Shape: Sendable, CustomTestStringConvertible {
@@ -43,7 +43,7 @@ struct HostileCallTests {
     Shape(testDescription: "escapes", text: call("\"\(String(repeating: "\\u00e9", count: 2_500))\"")),
   ]
 
-  /// Returns the minimum of several runs, because other work of the machine can only add time.
+  /// Returns the minimum of several runs, because other work on the machine only adds time.
   private static func cost_ns(_ text: String) -> UInt64 {
     let bytes = Array(text.utf8)
     return (0..<7).map { _ in CPUAccounts.measure { VarlinkCall(frame: bytes) }.1 }.min() ?? 0

@@ -3,12 +3,12 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Compares the interface file, which clients read, with the types that crashd and CrashClient are compiled from.
+/// Compares the interface file, which clients read, with the types in the source code of crashd and CrashClient.
 @Suite("The interface file and the table of methods")
 struct InterfaceFileTests {
   private static let file = InterfaceFile(CrashdInterface.description)
 
-  /// The interface file declares reports as plain objects, because the report format has its own version and its own
+  /// In the interface file, a report is a plain object, because the report format has its own version and
   /// documentation.
   private static func objectReply(of name: String) -> (any Decodable.Type)? {
     switch name {
@@ -27,7 +27,7 @@ struct InterfaceFileTests {
   func methods() {
     let names = Methods.all.map { $0.name }
     #expect(Set(names) == Set(Self.file.methods.keys) && names.count == Self.file.methods.count)
-    // Subscribe is not in the table of handlers, because it sends many replies.
+    // The table of handlers does not have Subscribe, because Subscribe sends many replies.
     #expect(Set(CrashdInterface.handlers.keys).union(["Subscribe"]) == Set(names))
   }
 
@@ -51,8 +51,8 @@ struct InterfaceFileTests {
         #expect(shape.isOptional, "\(place)")
         expect(kind, shape.kind, of: place)
       } else {
-        // A reply field may be optional in the Swift type but not in the interface file, because a client must accept
-        // replies of an older crashd without the field.
+        // A reply field is allowed to be optional only in the Swift type, because a client must accept the reply of an
+        // older crashd without this field.
         #expect(!shape.isOptional || isReply, "\(place)")
         expect(field.kind, shape.kind, of: place)
       }

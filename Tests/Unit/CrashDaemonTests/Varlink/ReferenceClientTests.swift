@@ -12,7 +12,7 @@ import Testing
 @Suite("The reference implementation of Varlink")
 struct ReferenceClientTests {
   // `make test` installs the client and sets the environment variable. If a developer calls `swift test` directly, the
-  // variable is unset and the test is skipped. In CI the test fails instead.
+  // variable is unset, and the test is skipped. In CI, the test fails if the variable is unset.
   private static let python = variable("TEST_PYTHON")
 
   @Test(
@@ -42,7 +42,7 @@ struct ReferenceClientTests {
       let input = Descriptor(owning: unsafe open("/dev/null", O_RDONLY | O_CLOEXEC))
       let file = Descriptor(owning: unsafe open(output, O_RDWR | O_CREAT | O_CLOEXEC, 0o600))
       var pid: Int32 = 0
-      // The strings stay valid until `defer` frees them, and the list ends with nil.
+      // Invariant: the strings stay valid until `defer` frees them, and the list ends with nil.
       var pointers = unsafe arguments.map { unsafe strdup($0) }
       unsafe pointers.append(nil)
       defer { unsafe pointers.forEach { unsafe free($0) } }
@@ -57,6 +57,6 @@ struct ReferenceClientTests {
 }
 
 private func variable(_ name: String) -> String? {
-  // getenv() returns a string that stays valid as long as the environment does not change.
+  // Invariant: getenv() returns a string that stays valid as long as the environment does not change.
   unsafe getenv(name).map { unsafe String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
 }

@@ -10,10 +10,11 @@ import Testing
 
 /// Records the replies to valid and invalid calls of every method.
 ///
-/// A developer can then compare the replies of two versions of crashd.
+/// With these records, a developer can compare the replies of two versions of crashd.
 ///
 /// `CRASHSHIELD_CORPUS=FILE swift test --filter ReplyCorpusTests` writes one reply per line with sorted keys. Compare
-/// the files of two versions with `diff`. Values that differ between runs (clock, pid, uid, epoch, paths) are masked.
+/// the files of two versions with `diff`. The test masks values that differ from run to run (clock, pid, uid, epoch,
+/// paths).
 @Suite("The corpus of replies")
 struct ReplyCorpusTests {
   private static let own = "io.crashshield.Crashd"
@@ -24,8 +25,8 @@ struct ReplyCorpusTests {
   func record() async throws {
     let path = try #require(corpusPath)
     var limits = Limits.patient
-    // The attached process of this test does not answer control messages. The short limit keeps crashd from waiting for
-    // its answers.
+    // The attached process of this test does not answer control messages. With the short limit, crashd does not wait
+    // for its answers.
     limits.control_ms = 10
     try await TestDaemon.run(limits: limits) { daemon in
       try Self.fill(daemon)
@@ -35,7 +36,7 @@ struct ReplyCorpusTests {
       let client = try await daemon.client()
       var lines = try await Self.events(daemon, mask)
       let calls = Self.calls { StoreCursor(epoch: daemon.store.epoch, sequence: $0).description }.split(separator: "\n")
-      // A method without a line in the list is called without parameters.
+      // Calls a method that is not in the list without parameters.
       let named = Set(calls.map { line in line.prefix { $0 != " " } })
       for line in calls + Self.methods.filter({ !named.contains($0) }) {
         let words = line.split(separator: " ", maxSplits: 1)
@@ -49,7 +50,7 @@ struct ReplyCorpusTests {
     }
   }
 
-  /// The methods in the interface file.
+  /// The methods that the interface file declares.
   private static var methods: [Substring] {
     CrashdInterface.description.split(separator: "\n").filter { $0.hasPrefix("method ") }.map {
       $0.dropFirst("method ".count).prefix { $0 != "(" }
@@ -76,7 +77,7 @@ struct ReplyCorpusTests {
     }
   }
 
-  /// Records the replies of Subscribe, for a stream from the first event on and for streams that crashd refuses.
+  /// Records the replies of Subscribe: for a stream from the first event on, and for streams that crashd refuses.
   private static func events(_ daemon: TestDaemon, _ mask: ReplyMask) async throws -> [String] {
     var lines: [String] = []
     let streams = [
@@ -93,7 +94,9 @@ struct ReplyCorpusTests {
     return lines
   }
 
-  /// Records the replies of Subscribe for a stream from the first event on, after other calls have removed events.
+  /// Records the replies of Subscribe for a stream from the first event on.
+  ///
+  /// Other calls have removed some events before.
   private static func missed(_ daemon: TestDaemon, _ mask: ReplyMask) async throws -> [String] {
     var lines: [String] = []
     for expired in ["", #", "expired": true"#] {
@@ -108,7 +111,7 @@ struct ReplyCorpusTests {
 
   /// Returns the calls, one per line.
   ///
-  /// Each line has the method and its parameters.
+  /// Each line has the method, and its parameters.
   private static func calls(_ cursor: (Int64) -> String) -> String {
     """
     org.varlink.service.GetInfo
@@ -299,7 +302,7 @@ struct ReplyCorpusTests {
   }
 }
 
-/// Masks the values that differ between runs.
+/// Masks the values that differ from run to run.
 private struct ReplyMask {
   var epoch: StoreEpoch
   var directory: String
@@ -328,7 +331,7 @@ private struct ReplyMask {
   }
 
   private func masked(_ text: String) -> String {
-    // The times in the test data are in 2023 and stay unmasked. All other times come from the clock of this run.
+    // The times in the test data are in 2023, and are not masked. All other times come from the clock of this run.
     if text.hasPrefix("20"), !text.hasPrefix("2023"), text.dropFirst(4).hasPrefix("-") { return "TIME" }
     if let cursor = StoreCursor(text, of: epoch) { return "EPOCH-\(cursor.sequence)" }
     return text.replacing(epoch.description, with: "EPOCH").replacing(directory, with: "DIRECTORY")
@@ -339,5 +342,5 @@ private struct ReplyMask {
 
 /// The path of the corpus file.
 private let corpusPath: String? =
-  // getenv() returns a string that stays valid until the environment changes, which no test does.
+  // Invariant: getenv() returns a string that stays valid until the environment changes, which no test does.
   unsafe getenv("CRASHSHIELD_CORPUS").map { unsafe String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }

@@ -76,7 +76,7 @@ struct SubscribeTests {
   @Test("a subscriber that does not read is disconnected, and the other subscribers get every event")
   func slowReader() async throws {
     var limits = Limits()
-    // This time limit applies to both subscribers, and is long enough for the one that reads, even on a slow machine.
+    // This time limit applies to both subscribers. For the one that reads, it is long enough even on a slow machine.
     limits.write_ms = 20_000
     try await TestDaemon.run(limits: limits) { daemon in
       let start = JSONValue.string("\(daemon.store.epoch)-0")
@@ -105,14 +105,14 @@ struct SubscribeTests {
       for id in ids { _ = try daemon.store.put(.sample(id: id), raw: []) }
       daemon.hub.notify()
     }
-    // This daemon is deallocated after its last use, and releases the locks of its directory, so that the next daemon
+    // After its last use, this daemon is deallocated and releases the locks of its directory, so that the next daemon
     // can use the directory.
     try await TestDaemon(directory).run { daemon in
       try put(daemon, ["aa"])
       let client = try await daemon.client()
       try await client.send(Self.method, name, more: true)
       _ = try await client.reply()
-      // A new named subscriber receives only events that are stored after its subscription, and therefore not aa.
+      // A new named subscriber receives only later events, so it does not receive aa.
       try put(daemon, ["bb", "cc"])
       let event = try await client.event()
       #expect(event.id == "bb")
@@ -245,7 +245,7 @@ struct SubscribeTests {
         #expect(event.object("report").string("id") == id)
         #expect(event["lost"] == lost)
       }
-      // crashd sends nothing for an unreadable event without a readable event after it. This event does not block later
+      // crashd sends nothing for an unreadable event that no readable event follows. Such an event does not block later
       // events.
       _ = try daemon.store.put(.sample(id: "ee"), raw: [])
       try daemon.spoil("ee")

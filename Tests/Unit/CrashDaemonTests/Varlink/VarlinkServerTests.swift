@@ -155,12 +155,12 @@ struct VarlinkServerTests {
       let first = try await daemon.client()
       _ = try await first.call("io.crashshield.Crashd.Status")
       var refused = 0
-      // The array keeps each of these clients connected.
+      // This array keeps the clients connected.
       var clients: [TestClient] = []
       for _ in 0..<3 {
         let client = try await daemon.client()
         clients.append(client)
-        // crashd sends the error on a refused connection before the client sends a call. The connection may already be
+        // crashd sends the error on a refused connection before the client sends a call. The connection can already be
         // closed when the client sends its call.
         try? await client.send("io.crashshield.Crashd.Status")
         if try await client.reply().string("error") == "io.crashshield.Crashd.TooManyClients" { refused += 1 }

@@ -18,8 +18,8 @@ def main() -> None:
     client = varlink.Client.new_with_address(f"unix:{socket}")
     interfaces = client.get_interfaces() and sorted(client.get_interfaces())
     with client.open(INTERFACE) as crashd:
-        # The client reads the methods from crashd's own interface description, and checks parameters and replies
-        # against it.
+        # The client reads the methods from crashd's own interface description. It checks parameters and replies against
+        # this description.
         reports = [report["id"] for report in crashd.List(limit=10)["reports"]]
         try:
             crashd.Get(id="ffff")

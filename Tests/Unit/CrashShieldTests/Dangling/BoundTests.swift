@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Tests how many objects the quarantine holds, and which errors it detects when it evicts objects.
+/// Tests how many objects the quarantine holds, and which errors it detects when it evicts an object.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct BoundTests {
   @Test("absorb: the quarantine holds at most 1.2 times its limit, and 1,024 objects with pending deinits")
@@ -18,7 +18,8 @@ struct BoundTests {
         drop()
       }
       guard let statistics = Shield.danglingStatistics(of: Blocking.self) else { Glibc.exit(1) }
-      // The first deinit blocks the reaper. When the queue is full, the remaining deinits run on this thread.
+      // The first deinit blocks the reaper (the thread that runs deferred deinits). When the reaper's queue is full,
+      // the remaining deinits run on this thread.
       check(statistics.admitted == 60 + 1024 && statistics.evicted <= 1)
       check(statistics.skipped.busy == 5000 - 60 - 1024)
       Blocking.isOpen.store(true, ordering: .sequentiallyConsistent)
@@ -90,7 +91,7 @@ struct BoundTests {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       Shield.setDanglingBudget(bytes: 64 << 20)
       try Shield.protect(Tailed.self, policy: DanglingPolicy.allCases[number], limit: 50)
-      // With this number of objects, each slot of the sampled part has a new object at the end.
+      // With this number of objects, each slot of the sampled part contains a new object in the end.
       func passes(_ elements: Int) {
         for _ in 0..<10_000 {
           _ = unsafe dangling { Tailed.create(minimumCapacity: elements) { _ in (1, 2) } }
@@ -103,8 +104,8 @@ struct BoundTests {
       passes(4)
       Shield.drainQuarantine()
       check(Shield.danglingBytes == 0)
-      // Sizes are charged in units. The objects of the first call are larger than a unit, and those of the second call
-      // are smaller.
+      // The quarantine charges sizes in units. The objects of the first call are larger than one unit, and those of the
+      // second call are smaller.
       passes(50_000)
       check(Shield.danglingBytes > 50 * 400_000 && Shield.danglingBytes < 60 * 420_000)
       passes(4)
@@ -166,7 +167,7 @@ struct BoundTests {
       _ = unsafe dangling { Session() }
       drop()
       check(Shield.danglingStatistics(of: Session.self)?.evicted == 1 && Shield.danglingIncidents().isEmpty)
-      // This object is still retained when the quarantine should evict it.
+      // When the quarantine tries to evict this object, the object is still retained.
       let other = unsafe dangling { Session() }
       drop()
       _ = unsafe other.retain()
@@ -200,7 +201,7 @@ struct BoundTests {
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
       let reference = unsafe dangling { Session() }
       drop()
-      // The first field follows the metadata and the reference counts.
+      // The first field follows the metadata pointer and the reference counts.
       unsafe reference.toOpaque().storeBytes(of: 8, toByteOffset: 16, as: Int.self)
       Shield.drainQuarantine()
       let incidents = Shield.danglingIncidents()
@@ -215,8 +216,8 @@ struct BoundTests {
       try Shield.protect(Session.self, policy: .zero, limit: 1)
       var expected: [[UInt]] = [[], [], []]
       for round in 0..<3000 {
-        // The objects are released in three ways, each with its own stack. All objects use the same slot, because the
-        // limit is 1.
+        // Releases objects in three ways, each of which has its own stack. The limit is 1, so all objects use the same
+        // slot.
         let pointer = unsafe dropped(inWay: round % 3)
         guard case .quarantined(let record) = unsafe Shield.liveness(of: pointer) else { Glibc.exit(1) }
         if round < 3 { expected[round] = record.release.frames }
@@ -228,14 +229,14 @@ struct BoundTests {
   }
 }
 
-/// A class whose deinit waits on every thread except `releaser`.
+/// A class whose deinit waits, except on the thread `releaser`.
 private final class Blocking {
   static let isOpen = Atomic<Bool>(false)
   /// The thread that releases the objects.
   ///
-  /// A deinit must not wait on this thread.
+  /// On this thread, a deinit must not wait.
   ///
-  /// The variable is written before the first release.
+  /// Invariant: the variable is written before the first release.
   nonisolated(unsafe) static var releaser = pthread_t()
   deinit {
     while unsafe pthread_self() != Blocking.releaser, !Blocking.isOpen.load(ordering: .sequentiallyConsistent) {
@@ -269,7 +270,7 @@ private func dropDeepest() {
   unsafe kept.reserveCapacity(1)
 }
 
-/// A class with two zero words, which the policy `zero` does not change.
+/// A class whose objects have two words that are zero, which the policy `zero` does not change.
 private final class Pair {
   var first = 0
   var second = 0

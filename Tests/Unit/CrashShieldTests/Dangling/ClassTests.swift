@@ -4,7 +4,7 @@ import Dispatch
 import Glibc
 import Testing
 
-/// Tests which classes are protected, and the behavior of unusual objects.
+/// Tests which classes can be protected, and how the quarantine treats unusual objects.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct ClassTests {
   @Test(
@@ -73,7 +73,7 @@ struct ClassTests {
       let reference = unsafe dangling { Guest() as Session }
       let other = unsafe dangling { Session() }
       drop()
-      // The test avoids `is Guest`, because for a final class the compiler only compares the metadata pointer.
+      // Does not use `is Guest`: for a final class, the compiler only compares the metadata pointer.
       let object: AnyObject = unsafe reference.takeUnretainedValue()
       let session: AnyObject = unsafe other.takeUnretainedValue()
       check(object is Session && session is Session && !(object is Counter))
@@ -92,7 +92,7 @@ struct ClassTests {
         drop()
         check(deinitCount() == 2 * round - 2)
         check(Shield.unprotect(Session.self) && !Shield.unprotect(Session.self))
-        // The test does not drain the quarantine, because the reaper thread must evict the object.
+        // Does not drain the quarantine, because the reaper must evict the object.
         while deinitCount() < 2 * round - 1 { usleep(1000) }
         check(deinitCount() == 2 * round - 1)
         _ = unsafe dangling { Session() }
@@ -196,7 +196,7 @@ struct ClassTests {
       for value in 0..<1000 { sum += Local(value).doubled() }
       check(sum == 999_000)
       guard let statistics = Shield.danglingStatistics(of: Local.self) else { Glibc.exit(1) }
-      // Debug builds allocate the object on the heap. Optimized builds allocate it on the stack, where it may be
+      // Debug builds allocate the object on the heap. Optimized builds allocate it on the stack, where it can be
       // destroyed without a release.
       #if DEBUG
         check(statistics.admitted == 1000)
@@ -222,19 +222,19 @@ private final class Matryoshka {
 
 /// Releases an object that another function has created.
 ///
-/// The object is on the heap, because the compiler may place an object on the stack only in the function that creates
+/// The object is on the heap, because the compiler can place an object on the stack only in the function that creates
 /// it.
 @inline(never)
 private func letGo(_ object: consuming Session) { withExtendedLifetime(object) {} }
 
 nonisolated(unsafe) private var saved: AnyObject?
 
-/// A class whose deinit stores a reference to the object.
+/// A class whose deinit stores a reference to the deinitialized object.
 private final class Lazarus {
   deinit { unsafe saved = self }
 }
 
-/// A class whose objects are referenced only by the function that creates them.
+/// A class whose objects only their creating function references.
 private final class Local {
   let value: Int
   init(_ value: Int) { self.value = value }

@@ -4,9 +4,9 @@ import CrashShieldGuards
 import Glibc
 import Testing
 
-/// Tests the requests of crashd over a real socket.
+/// Tests crashd's control messages over a real socket.
 ///
-/// The test process plays crashd at the other end of the socket.
+/// The test process acts as crashd at the other end of the socket.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct ControlTests {
   private static let session = "CrashShieldTests.Session"
@@ -45,7 +45,7 @@ struct ControlTests {
       check(daemon.answers(2) == [.done(1), .done(1)])
       check(Shield.danglingStatistics(of: Session.self)?.isProtected == false)
       check(Shield.danglingStatistics(of: Guest.self)?.isProtected == true)
-      // After a hang-up, the shield attaches again by itself. The new crashd sends no settings.
+      // When crashd closes the connection, the shield attaches again without a call. The new crashd sends no settings.
       daemon.hangUp()
       daemon.attach(nil, [])
       attached.wait()
@@ -82,7 +82,7 @@ struct ControlTests {
       check(Shield.danglingStatistics(of: Session.self)?.limit == 60)
       check(Shield.danglingStatistics(of: Outer.Nested.self)?.isProtected != true)
 
-      // The program's last setting applies, because neither an override nor a decision of crashd remains.
+      // The program's last setting applies: there is no override, and no decision of crashd.
       daemon.send(.sweep(round: 3))
       check(daemon.answers(1) == [.done(2)])
       check(Shield.danglingStatistics(of: Session.self)?.limit == 4)
@@ -110,18 +110,19 @@ struct ControlTests {
       check(Shield.mode(for: .index) == .absorb && Shield.mode(for: .unwrap) == .off)
       check(Shield.mode(for: .range) == .absorb && Shield.implicitMode(for: .range) == .absorb)
       check(Shield.implicitMode(for: .arithmetic) == .observe)
-      // With the mode observe, the fault would end the process.
+      // In the mode `observe`, this fault would end the process.
       check([1, 2][shielded: Int(getpid())] == nil)
       Shield.setMode(.off, for: .index)
       Shield.setImplicitMode(.off, for: .range)
       check(Shield.mode(for: .index) == .absorb && Shield.implicitMode(for: .range) == .absorb)
 
-      // This round sets no mode for the guard kinds of the earlier round, but a mode for another kind.
+      // This round (a complete set of control messages) sets no mode for the guard kinds of the earlier round, but a
+      // mode for another kind.
       daemon.send(.guards([9: 2], round: 2))
       check(daemon.answers(1) == [.done(1)])
       check(Shield.mode(for: .cast) == .observe)
       check(Shield.mode(for: .index) == .off && Shield.implicitMode(for: .range) == .off)
-      // A message with one invalid mode byte is rejected as a whole, and so is a message with one kind too few or too
+      // The shield rejects a whole message if one mode byte is invalid, or if the message has one kind too few or too
       // many.
       var short = ControlMessage.guards([1: 3], round: 3)
       short.bytes[20] -= 1

@@ -4,7 +4,7 @@ import Dispatch
 import Glibc
 import LinuxSystem
 
-/// Counts the notifications of the program that the process is attached.
+/// Counts how often the program is notified that the process is attached.
 final class Attached: Sendable {
   private let notifications = DispatchSemaphore(value: 0)
 
@@ -12,7 +12,7 @@ final class Attached: Sendable {
   func wait() { notifications.wait() }
 }
 
-/// Plays crashd at the attach socket, in the same process that attaches.
+/// Acts as crashd at the attach socket, in the same process that attaches.
 final class ControllingDaemon {
   private let listener: Int32
   private let path: String
@@ -29,7 +29,7 @@ final class ControllingDaemon {
 
   /// Starts the shield, accepts its connection, and sends the messages.
   ///
-  /// If `attached` is nil, waits for a reconnect of the shield instead of starting it.
+  /// If `attached` is nil, waits until the shield reconnects, instead of starting the shield.
   func attach(_ attached: Attached?, _ messages: [ControlMessage], allowsRemoteControl: Bool? = nil) {
     if let attached {
       var configuration = Shield.Configuration(socket: path, spool: "/dev/null/spool") { attached.note($0) }
@@ -37,7 +37,7 @@ final class ControllingDaemon {
       do { try Shield.startOrThrow(configuration) } catch { check(false) }
     }
     connection = accept(listener, nil, nil)
-    // The call has no buffer for the descriptors that come with the hello, so the kernel closes them.
+    // The call has no buffer for the descriptors of the hello, so the kernel closes them.
     check(receive().count == MemoryLayout<cs_attach_hello>.size)
     var reply = cs_attach_reply()
     reply.magic = 0x0048_4354_5441_5343
@@ -62,7 +62,9 @@ final class ControllingDaemon {
     static func done(_ count: UInt32) -> Answer { Answer(0, count) }
   }
 
-  /// Receives this many answers, each with the number of its message.
+  /// Receives this many answers.
+  ///
+  /// Each answer has the number of its message.
   func answers(_ count: Int) -> [Answer] {
     (0..<count).map { _ in
       let bytes = receive()
@@ -85,7 +87,7 @@ final class ControllingDaemon {
   }
 }
 
-/// A control message: its bytes, and whether they include the message number that an answer repeats.
+/// A control message: its bytes, and whether they include the number that an answer repeats.
 struct ControlMessage {
   var bytes: [UInt8]
   var hasNumber = true
@@ -106,7 +108,7 @@ struct ControlMessage {
     message(4, words([budget, 0, flags, round, 16, 0]))
   }
 
-  /// A message with the modes of guard kinds, by the kind's number.
+  /// Returns a message with the modes of guard kinds, by the number of the kind.
   ///
   /// The modes are 0 (unset), 1 (off), 2 (observe) and 3 (absorb).
   static func guards(_ modes: [Int: UInt8], implicit: [Int: UInt8] = [:], round: UInt32) -> ControlMessage {
@@ -146,7 +148,7 @@ struct ControlMessage {
     return bytes
   }
 
-  /// All malformed variants of a message that protects a class by name.
+  /// All malformed variants of a message that protects a class by its name.
   static func malformed(_ good: ControlMessage) -> [ControlMessage] {
     func spoiled(at offset: Int, _ value: UInt32) -> ControlMessage {
       var message = good
@@ -154,7 +156,7 @@ struct ControlMessage {
       return message
     }
     let size = good.bytes.count
-    // The message is cut off at many lengths. If it is cut off before the end of the header, it has no number that an
+    // The message is truncated at many lengths. If it ends before the end of the header, it has no number that an
     // answer could repeat.
     let cut = (1..<size).filter { $0 < 30 || $0 % 5 == 0 || $0 > size - 3 }.map { length in
       ControlMessage(bytes: Array(good.bytes.prefix(length)), hasNumber: length >= 24)

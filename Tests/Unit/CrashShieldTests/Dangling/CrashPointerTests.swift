@@ -4,7 +4,7 @@ import CrashShield
 import Glibc
 import Testing
 
-/// Tests the record of a crash whose registers point at quarantined objects.
+/// Tests the record of a crash while registers point at quarantined objects.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct CrashPointerTests {
   @Test(
@@ -16,7 +16,7 @@ struct CrashPointerTests {
       try Shield.protect(Session.self, policy: policy)
       let address = unsafe UInt64(UInt(bitPattern: dangling { Session() }.toOpaque()))
       drop()
-      // The offsets are the start of the object, its reference counts and its first field.
+      // The offsets are the start of the object, its reference counts, and its first field.
       for offset in [0, 8, 16] as [UInt64] {
         var incident = cs_ring_incident()
         check(unsafe cs_test_crash_with(address + offset, &incident) == 1)
@@ -29,7 +29,7 @@ struct CrashPointerTests {
         let name = unsafe withUnsafeBytes(of: incident.subject) { unsafe Array($0.prefix(Int(incident.subject_bytes))) }
         check(String(decoding: name, as: UTF8.self) == "CrashShieldTests.Session")
       }
-      // After the object's eviction, the crash leaves a freed-object record.
+      // If the quarantine has evicted the object, the record of the crash contains a freed-object record.
       Shield.drainQuarantine()
       var incident = cs_ring_incident()
       check(unsafe cs_test_crash_with(address, &incident) == 1)

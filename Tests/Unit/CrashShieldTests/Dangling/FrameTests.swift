@@ -5,13 +5,13 @@ import CrashShieldGuards
 import Glibc
 import Testing
 
-/// Tests call stacks that are unwound by frame pointers.
+/// Tests call stacks that the shield unwinds by frame pointers.
 @Suite
 struct FrameTests {
   @Test("frames that a sanitizer has poisoned are unwound, the first time and from the cached stack")
   func red() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      // The shield is active, and threads therefore cache their stacks.
+      // The shield is active, so threads cache their stacks.
       let handle = ShieldHandle(Session())
       var anew = cs_quarantine_stack()
       var remembered = cs_quarantine_stack()
@@ -33,11 +33,10 @@ struct FrameTests {
     let hidden = unsafe cs_test_tail_call(&stack, &whole)
     let frames = Self.frames(of: &stack)
     let named = Self.frames(of: &whole)
-    // No return address on the stack points into the function, because it ended in a tail call.
+    // The function ended in a tail call, so no return address on the stack points into it.
     #expect(frames.count > 3 && !frames.contains { $0 >= hidden && $0 < hidden + 16 })
     #expect(named.filter { $0 == hidden + 1 }.count == 1)
-    // The shield adds a frame for the function with the tail call, between the frame of the called function and the
-    // frame of the caller.
+    // The shield adds a frame for this function, between the frame of the called function and the frame of the caller.
     let place = named.firstIndex(of: hidden + 1) ?? 0
     #expect(place > 0 && Array(named[..<place]) == Array(frames[..<place]))
     #expect(named.dropFirst(place + 1).first == frames[place])
@@ -80,7 +79,7 @@ struct FrameTests {
     }
   }
 
-  /// Calls the body while `depth` nested calls of this function await their callee.
+  /// Calls the body below `depth` nested calls of this function, each of which awaits the next one.
   @inline(never)
   private static func waiting<Result>(_ depth: Int, _ body: () async -> Result) async -> Result {
     if depth == 0 { return await body() }
@@ -89,9 +88,9 @@ struct FrameTests {
     return result
   }
 
-  /// Returns how often the most frequent continuation is in the frames.
+  /// Returns how many of the frames belong to the most frequent continuation.
   ///
-  /// The frame of a continuation is its entry address plus 1, and is therefore odd.
+  /// The address in a continuation's frame is the entry address plus 1, so it is odd.
   private static func waiters(in frames: [some FixedWidthInteger]) -> Int {
     Dictionary(grouping: frames.filter { $0 % 2 == 1 }) { $0 }.values.map(\.count).max() ?? 0
   }

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests the policies of the quarantine: absorb, zero and diagnose.
 ///
-/// Each test uses freed objects and therefore runs in its own process.
+/// Each test uses freed objects, so it runs in its own process.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct PolicyTests {
   @Test("absorb: a freed object behaves as if it were not freed, and each use is recorded")
@@ -19,7 +19,7 @@ struct PolicyTests {
       check(unsafe reference._withUnsafeGuaranteedRef { $0.label() } == "seven")
       check(unsafe reference._withUnsafeGuaranteedRef { $0.scale() } == 3.5)
       let calls = Shield.danglingIncidents().filter { $0.kind == .call }
-      // A virtual getter that one of these methods calls is recorded as a separate use.
+      // If one of these methods calls a virtual getter, the quarantine records this call as a separate use.
       check(calls.count >= 3 && calls.allSatisfy { $0.className == "CrashShieldTests.Session" && $0.count == 1 })
       Shield.drainQuarantine()
       check(deinitCount() == 1)
@@ -109,8 +109,8 @@ struct PolicyTests {
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
       let read = unownedReader()
       drop()
-      // The object is not quarantined, because an unowned reference to it exists. Swift itself checks that reference
-      // and traps.
+      // The object does not enter the quarantine, because an unowned reference to it exists. Swift itself checks this
+      // reference, and traps.
       check(Shield.danglingStatistics(of: Session.self)?.skipped.unowned == 1)
       Glibc.exit(Int32(truncatingIfNeeded: read()))
     }

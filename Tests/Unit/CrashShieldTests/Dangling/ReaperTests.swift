@@ -3,7 +3,7 @@ import CrashShield
 import Glibc
 import Testing
 
-/// Tests the thread that runs the deinits which the policy absorb defers.
+/// Tests the reaper, which is the thread that runs the deinits that the policy `absorb` defers.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct ReaperTests {
   @Test("S5: under absorb a release wakes no other thread, and each deinit still runs")
@@ -12,13 +12,13 @@ struct ReaperTests {
       let count = 20_000
       try Shield.protect(Session.self, policy: .absorb, limit: 10)
       onThreads(1) { _ in
-        // The first releases do the work that is needed once per thread and once per class.
+        // The first releases also do the one-time work of the thread and of the class.
         for _ in 0..<100 { Self.releaseOne() }
         check(cs_test_forbid_wakes())
         for _ in 100..<count { Self.releaseOne() }
       }
-      // The reaper finds waiting objects when it wakes by its own timer. Twelve objects stay in slots, and all others
-      // are evicted.
+      // The reaper finds waiting objects when its own timer wakes it. Twelve objects remain in slots; the quarantine
+      // evicts all others.
       while deinitCount() < count - 12 { usleep(1000) }
       Shield.drainQuarantine()
       check(deinitCount() == count)

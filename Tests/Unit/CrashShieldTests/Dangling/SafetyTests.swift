@@ -30,7 +30,7 @@ struct SafetyTests {
   @Test("simultaneous over-releases are recorded, and one deinit runs", arguments: [0, 1, 2])
   func racingReleases(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
-      // The budget has room for all objects. No object is therefore evicted before its last use.
+      // The budget has room for all objects. Therefore the quarantine evicts no object before its last use.
       Shield.setDanglingBudget(bytes: 16 << 20)
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number], limit: 4000)
       let rounds = 2000
@@ -43,8 +43,8 @@ struct SafetyTests {
           guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return }
           unsafe Unmanaged<Session>.fromOpaque(pointer).release()
         }
-        // Either thread may have made the last release. This third release is also an over-release, because there was
-        // only one reference.
+        // Either of the two threads can perform the last release. This third release is also an over-release, because
+        // there was only one reference.
         unsafe reference.release()
       }
       Shield.drainQuarantine()
@@ -157,7 +157,7 @@ struct SafetyTests {
           return
         }
         // The block is a copy of class metadata in which one word is invalid. If all words were valid, Shield.liveness
-        // would accept the block as a class and read its name.
+        // would treat the block as a class, and read its name.
         let almost = UnsafeMutableRawPointer.allocate(byteCount: 80, alignment: 16)
         let metadata = unsafe object.load(as: UnsafeRawPointer.self)
         unsafe almost.copyMemory(from: metadata - 16, byteCount: 80)
@@ -211,12 +211,12 @@ struct SafetyTests {
   }
 }
 
-/// How many times the timers of all tickers have fired.
+/// The number of times that the timers of all tickers have fired.
 private let ticks = Atomic<Int>(0)
 
-/// A class without a bug: its timer cannot outlive the object.
+/// A class without a defect: its timer cannot outlive the object.
 ///
-/// The last release must be on the timer's own queue. On another queue, the timer could fire between the start of
+/// The last release must be on the timer's own queue. On another queue, the timer could fire between the start of the
 /// deinit and `cancel`.
 private final class Ticker {
   static let queue = DispatchQueue(label: "ticker")
@@ -260,7 +260,7 @@ private final class Isolated {
 /// An actor that only its own job references.
 private actor Lonely {
   var count = 1
-  /// Starts a job that ends on the actor and releases the actor there.
+  /// Starts a job that runs on the actor, and releases the actor there when it ends.
   func start() -> Task<Int, Never> {
     Task {
       count += 1

@@ -4,11 +4,11 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Tests that a record shows its own object's stacks, although its slot and its memory are used for one object after
-/// the other.
+/// Tests that a record shows the stacks of its own object, although many objects use the same slot and the same memory
+/// in turn.
 ///
-/// An object is released, and used, in one of four ways. The object's address and the thread determine which of the
-/// four ways is used. A record contains the address and the thread. The test can therefore check the record's stacks.
+/// The tests release an object, and use it, in one of four ways. The object's address and the thread determine the way.
+/// A record contains this address and this thread. Therefore the test can check the stacks of the record.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct SlotReuseTests {
   @Test("quarantine slots that eight threads reuse never show a stack of another object", arguments: [0, 1, 2])
@@ -17,7 +17,7 @@ struct SlotReuseTests {
       try Shield.protect(Item.self, policy: DanglingPolicy.allCases[number], limit: 20)
       let marks = Marks.learn()
       let seen = Atomic<Int>(0)
-      // A thread that uses an object holds the gate alone, because concurrent releases on other threads could evict the
+      // A thread that uses an object holds the gate exclusively, because releases on other threads could evict the
       // object.
       let gate = Gate()
       onThreads(8) { _ in
@@ -25,7 +25,7 @@ struct SlotReuseTests {
           let isUsed = round % 16 == 0
           gate.enter(alone: isUsed)
           let address = Item.makeAndFree()
-          // The object is used only if it is in quarantine, because otherwise it is already deallocated.
+          // Uses the object only if it is in the quarantine, because otherwise it is already deallocated.
           if isUsed, let object = unsafe UnsafeMutableRawPointer(bitPattern: address),
             case .quarantined = unsafe Shield.liveness(of: object)
           {
@@ -34,8 +34,7 @@ struct SlotReuseTests {
           gate.leave()
           switch unsafe Shield.liveness(of: UnsafeRawPointer(bitPattern: address)) {
           case .quarantined(let record), .freed(let record):
-            // The record may already belong to a later object. In that case the record has the thread of the later
-            // object.
+            // The record can already belong to a later object of the slot. Then it has the thread of the later object.
             check(marks.releases.fit(record.release, address: address))
             check(record.className.hasSuffix("Item") && record.age >= .zero)
             seen.add(1, ordering: .relaxed)
@@ -43,7 +42,7 @@ struct SlotReuseTests {
           }
         }
       }
-      // The incidents of `learn` are excluded, because it uses all ways regardless of the address.
+      // Excludes the incidents of `learn`, because `learn` uses all ways, whatever the address is.
       let incidents = Shield.danglingIncidents().filter { !marks.learned.contains($0.use.frames) }
       check(seen.load(ordering: .relaxed) > 1000 && incidents.count >= 4)
       for incident in incidents {
@@ -58,14 +57,14 @@ struct SlotReuseTests {
   }
 }
 
-/// Returns which of the four ways is used for an object at this address on this thread.
+/// Returns the way for an object at this address on this thread.
 private func way(_ address: UInt, thread: Int) -> Int {
   Int(((address / 16 &+ UInt(thread)) &* 0x9E37_79B9_7F4A_7C15) >> 62)
 }
 
 /// The return addresses by which a stack shows its way, for releases and for uses.
 private struct Marks {
-  /// For each of the four ways, the return addresses that occur only in its stacks.
+  /// For each way, the return addresses that occur only in stacks of this way.
   struct Ways {
     var own: [Set<UInt>]
 
@@ -76,7 +75,7 @@ private struct Marks {
       check(own.allSatisfy { !$0.isEmpty })
     }
 
-    /// Whether the stack belongs to the way that this thread and address determine, and has at least nine frames.
+    /// Whether the stack shows the way for this thread and this address, and has at least nine frames.
     func fit(_ stack: DanglingIncident.Stack, address: UInt) -> Bool {
       guard let thread = stack.thread, stack.frames.count > 8 else { return false }
       let expected = way(address, thread: thread)
@@ -177,7 +176,7 @@ private func descend(_ depth: Int, _ item: inout Item?) {
   steps.add(1, ordering: .relaxed)
 }
 
-/// Precondition: the address is that of a freed object, which stays in quarantine during the call.
+/// Precondition: the address is that of a freed object, which stays in the quarantine during the call.
 private func use(_ object: UnsafeMutableRawPointer, inWay number: Int) {
   switch number {
   case 0: unsafe useFirst(object)
@@ -214,7 +213,7 @@ private func useFourth(_ object: UnsafeMutableRawPointer) {
 @inline(never)
 private func call(_ depth: Int, _ object: UnsafeMutableRawPointer) {
   if depth == 0 {
-    // The object is in quarantine, and its memory is therefore still valid.
+    // Invariant: the object is in the quarantine, so its memory is still valid.
     let number = unsafe Unmanaged<Item>.fromOpaque(object)._withUnsafeGuaranteedRef { $0.number() }
     steps.add(number & 1, ordering: .relaxed)
   } else {
@@ -223,10 +222,10 @@ private func call(_ depth: Int, _ object: UnsafeMutableRawPointer) {
   steps.add(1, ordering: .relaxed)
 }
 
-/// A lock that many releases share, or one use holds alone.
+/// A lock that many releases can hold together, or that one use holds alone.
 @safe
 private final class Gate: @unchecked Sendable {
-  /// Only the pthread functions access this memory, and they synchronize the accesses.
+  /// Invariant: only pthread functions access this memory, and they synchronize the accesses.
   private let lock: UnsafeMutablePointer<pthread_rwlock_t>
 
   init() {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Runs the work on this many new threads, and returns when all have ended.
+/// Runs the work on this many new threads, and returns when all of them have ended.
 ///
 /// Dispatch would use only as many threads as there are processors.
 func onThreads(_ count: Int, _ work: @escaping @Sendable (Int) -> Void) {
@@ -8,7 +8,7 @@ func onThreads(_ count: Int, _ work: @escaping @Sendable (Int) -> Void) {
   for index in 0..<count {
     let argument = unsafe Unmanaged.passRetained(Work(index: index, work: work)).toOpaque()
     var thread = pthread_t()
-    // The thread takes ownership of the reference that is passed to it.
+    // The thread takes ownership of the passed reference.
     let result = unsafe pthread_create(
       &thread, nil,
       { argument in

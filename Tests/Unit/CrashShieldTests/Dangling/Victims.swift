@@ -1,9 +1,9 @@
-// Classes for the use-after-frees of these tests.
+// Classes for the use-after-frees in these tests.
 import CrashShield
 import Glibc
 import Synchronization
 
-/// How many deinits have run, of all classes in this file.
+/// The number of deinits that have run, for all classes in this file.
 private let deinits = Atomic<Int>(0)
 
 func countDeinit() { deinits.add(1, ordering: .sequentiallyConsistent) }
@@ -52,7 +52,7 @@ actor Counter {
 protocol Greeting: AnyObject { func greet() -> Int }
 extension Session: Greeting {}
 
-/// Holds objects until they are dropped.
+/// Holds objects until a test drops them.
 ///
 /// The optimizer cannot determine which objects these are.
 nonisolated(unsafe) var kept: [AnyObject] = []
@@ -60,7 +60,9 @@ nonisolated(unsafe) var kept: [AnyObject] = []
 @inline(never)
 func drop() { unsafe kept.removeAll() }
 
-/// Creates an object that only `kept` references, and returns an unretained reference, which dangles after `drop()`.
+/// Creates an object that only `kept` references.
+///
+/// Returns an unretained reference, which dangles after `drop()`.
 @inline(never)
 func dangling<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
   let object = make()
@@ -70,9 +72,9 @@ func dangling<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
   return unsafe result
 }
 
-/// Ends the caller's use of its reference.
+/// Ends the lifetime of the caller's reference.
 ///
-/// After the call, only `kept` references the object.
+/// After this call, only `kept` references the object.
 @inline(never)
 private func release(_ object: AnyObject) { unsafe kept.append(object) }
 
@@ -84,10 +86,10 @@ func unownedReader() -> () -> Int {
   return { [unowned object] in object.number }
 }
 
-/// An exit status that means "the child reached its end and all checks passed".
+/// The exit status of a child that has reached its end, and in which all checks have passed.
 let right: Int32 = 42
 
-/// Ends this child if the condition is false, and prints which check failed.
+/// If the condition is false, prints which check failed, and ends this child.
 func check(_ condition: Bool, line: Int32 = #line) {
   if condition { return }
   print("check in line \(line) failed")

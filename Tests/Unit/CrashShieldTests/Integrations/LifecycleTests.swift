@@ -32,7 +32,7 @@ struct LifecycleTests {
     await #expect(throws: CancellationError.self) { try await run.value }
   }
 
-  /// Records events in order, and streams them.
+  /// Records events in their order, and streams them.
   private final class Events: Sendable {
     private let happened = Mutex<[String]>([])
     private let (stream, continuation) = AsyncStream.makeStream(of: String.self)

@@ -1,6 +1,6 @@
 import CrashShieldGuards
 
-/// Cases of steps between indices, of collections that are bidirectional only, and of in-place changes.
+/// Cases with steps between indices, with collections that are only bidirectional, and with in-place changes.
 extension GuardCase {
   static let places: [GuardCase] = [
     GuardCase("the index after a string's end", .stringIndex, plain: { use(ab.index(after: opaque(ab.endIndex))) }) {

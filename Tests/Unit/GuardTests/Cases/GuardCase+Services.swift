@@ -4,7 +4,7 @@ import CrashShieldFoundation
 import Foundation
 
 extension GuardCase {
-  /// Cases of guards for background work, if the result is available immediately after the call.
+  /// Cases of guards for background work whose result is available immediately after the call.
   ///
   /// Without a guard, most of these faults do not trap. The resulting value is the same in every mode unless a case
   /// states otherwise.
@@ -24,7 +24,7 @@ extension GuardCase {
       let registry = ObserverRegistry<Subject>()
       let place = Place()
       guard registry.add(place, for: \.count, { _, _ in }) else { return false }
-      // Without the guard, the observer would be called twice.
+      // Without the guard, the center would call the observer twice.
       let isAbsorbing = Shield.mode(for: .observation) == .absorb
       return registry.add(place, for: \.count) { _, _ in } == !isAbsorbing && registry.count == (isAbsorbing ? 1 : 2)
     },
@@ -50,22 +50,22 @@ extension GuardCase {
       let queue = DispatchQueue(label: "timer")
       let timer = ShieldedTimer(every: .zero, target: place, on: queue) { (_: Place) in }
       timer.cancel()
-      // A tick that is already running still finds the target. If the target were already deallocated, this tick would
-      // be a second fault.
+      // A tick that is already running must still find the target. If the target were already deallocated, this tick
+      // would cause a second fault.
       return withExtendedLifetime(place) { queue.sync { timer.isCancelled } }
     },
   ]
 
   /// Simulates a C callback whose context was deallocated.
   ///
-  /// The memory is unmapped here, because a heap could keep the memory and return another object's value.
+  /// This case unmaps the memory: a heap could keep the memory, and return another object's value.
   private static func readGoneContext() {
     let bytes = 4096
     guard
       let context = unsafe mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
       unsafe munmap(context, bytes) == 0
     else { return }
-    // This read of unmapped memory is the fault of this case.
+    // This read of unmapped memory is the fault of the case.
     unsafe use(opaque(context).load(as: Int.self))
   }
 

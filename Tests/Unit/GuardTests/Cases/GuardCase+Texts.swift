@@ -2,7 +2,7 @@ import CrashShieldGuards
 import CrashShieldFoundation
 import Foundation
 
-/// Cases of changes of Foundation's arrays and strings at invalid positions.
+/// Cases that change Foundation's arrays and strings at invalid positions.
 extension GuardCase {
   static let lists: [GuardCase] = [
     GuardCase(
@@ -128,8 +128,8 @@ extension GuardCase {
   ]
 
   private static let far = NSRange(location: 1, length: 9)
-  // The length is so large that the read hits unmapped memory. A read of fewer characters could access other data
-  // without a fault.
+  // The length is so large that the read reaches unmapped memory. If the length were small, the read could access other
+  // data without a fault.
   private static let huge = NSRange(location: 1, length: Int.max - 1)
   private static let behind = opaque(Int.max - 1)
   private static let key = NSAttributedString.Key("key")

@@ -126,7 +126,7 @@ extension GuardCase {
       return gate.run { gate.run("inner") { 1 } } == .some(.none)
     },
     GuardCase("bytes past the end of a buffer", .memory, nil, plain: {}) {
-      // The buffer is valid during the closure, and the guard checks the offset.
+      // Invariant: the buffer is valid during the closure, and the guard checks the offset.
       unsafe [1, 2, 3, 4].withUnsafeBytes { unsafe $0.shieldedLoad(fromByteOffset: opaque(25), as: Int.self) }
         == nil
     },

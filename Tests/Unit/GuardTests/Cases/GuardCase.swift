@@ -3,28 +3,28 @@ import Glibc
 import TestKit
 import Testing
 
-/// One fault, written both without a guard and with it.
+/// One fault, without a guard and with its guard.
 struct GuardCase: Sendable, CustomTestStringConvertible {
   /// A description of the fault.
   var name: String
   var kind: ShieldKind
   /// The signal that ends the process without the guard.
   ///
-  /// The value is nil if the process continues.
+  /// It is nil if the process continues.
   var signal: Int32?
   /// Whether the guard performs the faulting operation in the modes `off` and `observe`.
   ///
-  /// The value is false if the guard cannot perform the operation.
+  /// It is false if the guard cannot perform the operation.
   var isPerformed: Bool
-  /// The fault without a guard.
+  /// Causes the fault without a guard.
   var plain: @Sendable () -> Void
-  /// The fault with the guard.
+  /// Causes the fault with the guard.
   ///
   /// Returns whether the result is the documented value.
   var guarded: @Sendable () -> Bool
   /// The source file of the case.
   ///
-  /// The call of the guard is on the line of this case, or on the following lines up to the next case.
+  /// The call of the guard is on the line of this case, or on one of the lines up to the next case.
   var fileID: String
   var line: Int
 
@@ -34,14 +34,14 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
 
   /// How the process must end without the guard, and in the modes `off` and `observe`.
   ///
-  /// If Foundation reads past the attributes of a string, the memory behind the attributes determines whether the
-  /// process ends by a memory fault or by a trap. A sanitizer may have filled this memory.
+  /// If Foundation reads past the attributes of a string, the memory behind them determines whether the process ends by
+  /// a memory fault or by a trap. A sanitizer can have filled this memory.
   var end: ExitTest.Condition {
     if signal == SIGSEGV && kind == .foundationRange { return .failure }
     return signal.map { .signal($0) } ?? .success
   }
 
-  /// Whether the incident was recorded by this case's guard.
+  /// Whether the guard of this case recorded the incident.
   func isMet(by incident: ShieldIncident) -> Bool {
     let next = Self.all.first { $0.fileID == fileID && $0.line > line }
     return incident.kind == kind && incident.fileID == fileID && incident.line >= line
@@ -72,7 +72,7 @@ func opaque<Value>(_ value: Value) -> Value { value }
 
 /// Uses a value.
 ///
-/// The optimizer therefore keeps the code that makes the value.
+/// Therefore the optimizer keeps the code that computes the value.
 @inline(never)
 @_optimize(none)
 func use<Value>(_ value: Value) {}

@@ -63,7 +63,7 @@ extension GuardFact {
         }
       }
       for await _ in inside {}
-      // The task is inside of the gate, so this attempt to enter is the fault that is recorded.
+      // The task is already inside the gate, so this attempt to enter is the recorded fault.
       guard !isOpen(gate) else { return false }
       task.cancel()
       _ = await task.result
@@ -122,7 +122,7 @@ extension GuardFact {
 
   private static func isOpen(_ gate: ExclusiveGate) -> Bool { gate.run { 5 } == 5 }
 
-  // Enters the gate with the overload for synchronous bodies, which the compiler selects if the body does not await.
+  // Enters the gate by the overload for synchronous bodies, which the compiler selects for a body without await.
   private static func throwing(_ gate: ExclusiveGate) throws {
     _ = try gate.run { () throws(ShieldFault) in throw .leaked }
   }
@@ -130,7 +130,7 @@ extension GuardFact {
 
 private final class Target: Sendable {}
 
-/// Counts how many bodies run at once.
+/// Counts the bodies that run at the same time.
 private final class Inside: Sendable {
   private let now = Atomic<Int>(0)
   private let top = Atomic<Int>(0)

@@ -3,12 +3,12 @@ import CrashShieldGuards
 import Foundation
 import Testing
 
-/// The result of a guard at an edge case.
+/// An edge case of a guard, and its result.
 ///
-/// The result consists of the value and the number of recorded faults.
+/// The result is the value and the number of recorded faults.
 struct GuardFact: Sendable {
   var name: String
-  /// The total number of recorded faults.
+  /// The total number of faults that the process has recorded.
   var faults: Int
   var isTrue: @Sendable () async throws -> Bool
 
@@ -23,7 +23,7 @@ struct GuardFact: Sendable {
 
 /// Each edge case runs in its own process.
 ///
-/// All records of the process therefore belong to this edge case.
+/// Therefore all records of the process belong to this edge case.
 @Suite
 struct GuardFactTests {
   @Test(

@@ -3,29 +3,31 @@ import CrashShieldGuards
 import CrashShieldFoundation
 import Foundation
 
-/// One of the thirty guards in the table of docs/guards.md: a fault and its result in each mode.
+/// One of the thirty guards in the table of docs/guards.md: a fault, and its result in each mode.
 struct GuardScene: Sendable {
   /// The guard's number in the table.
   var number: Int
   var name: String
   /// A description of the fault.
   var fault: String
-  /// The resulting value in `absorb`, and also without the guard if the program continues after the fault.
+  /// The resulting value in the mode `absorb`.
+  ///
+  /// Without the guard, it is also the value of a program that continues after the fault.
   var absorbed: String
   var plain: String
-  /// The reason why `off` and `observe` do not end the process.
+  /// The reason why the modes `off` and `observe` do not end the process.
   ///
-  /// The value is nil if these modes end the process.
+  /// It is nil if these modes end the process.
   var reason: String?
   /// The names of other tests of the guard, for the table.
   ///
   /// The array is empty if there are no other tests.
   var tests: String
-  /// The fault without the guard.
+  /// Causes the fault without the guard.
   ///
-  /// The value is nil if the fault cannot occur without the guard.
+  /// It is nil if the fault cannot occur without the guard.
   var unguarded: (@Sendable () async -> Void)?
-  /// Runs the fault with the guard.
+  /// Causes the fault with the guard.
   ///
   /// Returns whether the result is the documented value in the current mode.
   var guarded: @Sendable () async -> Bool
@@ -137,7 +139,7 @@ extension GuardScene {
     GuardScene(
       30, "raw memory", "bytes past the end of a buffer", "nil, an empty array",
       unguarded: {
-        // The read stays within the array's memory. An optimized program therefore continues with the data that it
+        // The read stays inside the array's memory. Therefore an optimized program continues with the data that it
         // finds.
         unsafe [1, 2, 3, 4].withUnsafeBytes { bytes in
           unsafe use(UnsafeRawBufferPointer(rebasing: bytes[..<16]).loadUnaligned(fromByteOffset: 16, as: Int.self))
@@ -158,10 +160,10 @@ private func onThread(_ body: @escaping @Sendable () -> Void) async {
   }
 }
 
-/// Runs a timer whose target is deallocated.
+/// Runs a timer whose target was deallocated.
 ///
-/// A second timer on the same queue ticks until the fault is recorded. With `off` no fault is recorded, and the second
-/// timer ticks 20 times.
+/// A second timer on the same queue ticks until the shield has recorded the fault. In the mode `off`, the shield
+/// records no fault, and the second timer ticks 20 times.
 private func timerOfGone() async -> Bool {
   let queue = DispatchQueue(label: "ticks")
   let timer = ShieldedTimer(every: .milliseconds(1), target: Target(), on: queue) { _ in }
@@ -205,7 +207,7 @@ private func pushedTwice() async -> Bool {
 
 private func readBehind() -> Bool {
   unsafe [1, 2, 3, 4].withUnsafeBytes { bytes in
-    // The memory is valid, because the array lives during the closure and the slice is a part of it.
+    // Invariant: the array lives during the closure, and the slice is a part of it.
     unsafe UnsafeRawBufferPointer(rebasing: bytes[..<16]).shieldedLoad(fromByteOffset: 16, as: Int.self) == nil
   }
 }

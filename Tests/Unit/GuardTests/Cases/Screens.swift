@@ -1,17 +1,17 @@
 import CrashShieldGuards
 
-/// A screen that may be referenced from several threads.
+/// A screen that several threads can reference.
 final class Screen: Sendable, CustomStringConvertible {
   let description: String
   init(_ name: String) { description = name }
 }
 
-/// A driver that finishes transitions only when the test calls it.
+/// A driver that finishes a transition only when the test says so.
 @MainActor
 final class ManualDriver: TransitionDriver {
   private(set) var begun: [Transition<Screen>] = []
   private var finishers: [@MainActor (TransitionEnd) -> Void] = []
-  /// A closure that is called when a transition starts, as the loading code of a screen would be.
+  /// A closure that the driver calls when a transition starts, like the loading code of a screen.
   var onBegin: ((Transition<Screen>) -> Void)?
   /// The number of running transitions.
   private(set) var running = 0
@@ -31,10 +31,10 @@ final class ManualDriver: TransitionDriver {
     finishers.last?(end)
   }
 
-  /// Abandons the last transition without ending it.
+  /// Drops the last transition without ending it.
   func abandon() { running -= 1 }
 
-  /// Reports the end of the transition with the given number, even if the transition does not run.
+  /// Reports the end of the transition with the given number, even if it is not running.
   func finishAgain(_ number: Int, _ end: TransitionEnd = .completed) { finishers[number](end) }
 
   /// Releases the transitions, but not the closures that end them.
@@ -57,7 +57,7 @@ final class Log: TransitionDelegate {
   func didDrop(_ transition: Transition<Screen>, _ reason: TransitionOutcome.Reason) { lines.append("drop \(reason)") }
 }
 
-/// A transition queue together with its driver and its delegate.
+/// A transition queue with its driver and its delegate.
 @MainActor
 struct Navigation {
   let home = Screen("home")

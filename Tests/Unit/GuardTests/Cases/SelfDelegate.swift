@@ -2,7 +2,7 @@
 // the protocol belongs to another module.
 public import CrashShieldGuards
 
-/// How often the queue has notified itself of its own transitions.
+/// The number of times that the queue has notified itself about its own transitions.
 @MainActor var notesToItself = 0
 
 extension TransitionQueue: TransitionDelegate {

@@ -1,18 +1,18 @@
 import Foundation
 import TestKit
 
-/// Runs casts-host, which is built next to the tests.
+/// Runs casts-host, which is in the directory of the tests.
 enum CastsHost {
   static let program = TestProgram.url("casts-host")
 
   struct Answer: Sendable {
-    /// The exit status, or the signal's number as a negative number.
+    /// The exit status, or the negative number of the signal that ended the process.
     var status: Int32
     var output: String
     var error: String
 
     var lines: [Substring] { output.split(separator: "\n") }
-    /// The words of each line that describes an incident record.
+    /// The words of each line of output that describes an incident record.
     var records: [[Substring]] {
       lines.filter { $0.hasPrefix("record ") }.map { $0.split(separator: " ").dropFirst().map(\.self) }
     }
@@ -20,7 +20,7 @@ enum CastsHost {
 
   /// Runs casts-host until it exits, on a separate thread, because the call blocks.
   ///
-  /// `mode` is the mode in the environment.
+  /// `mode` is the mode that the environment selects.
   static func run(_ arguments: String..., mode: String? = nil) async throws -> Answer {
     try await TestProgram.onThread { try runHere(program, arguments, mode) }
   }

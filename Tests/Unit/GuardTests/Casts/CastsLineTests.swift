@@ -2,9 +2,9 @@ import Foundation
 import TestKit
 import Testing
 
-/// Tests that the frames of a failed cast's record lead to the source line of the cast.
+/// Tests that the stack in the record of a failed cast leads to the source line of the cast.
 ///
-/// The tests do not run under sanitizers, whose own instructions have other lines.
+/// The tests do not run under sanitizers, because the instructions of a sanitizer have other lines.
 @Suite
 struct CastsLineTests {
   @Test("the first frame of a failed cast's record has the line of the cast", arguments: CastsTests.given)

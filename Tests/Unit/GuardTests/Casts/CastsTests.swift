@@ -37,7 +37,7 @@ struct CastsTests {
     let answer = try await CastsHost.run("given", "\(number)", mode: "absorb")
     let (fault, value) = CastsFault.given[number]
     #expect(answer.status == 0 && answer.lines.contains("value \(value)"), "\(fault.name): \(answer)")
-    // The program prints the record twice: in its incident handler at the fault, and at its end.
+    // The program prints the record twice: in its incident handler at the fault, and at the end of the program.
     #expect(answer.records.count == 2, "\(answer)")
     #expect(answer.records.last?.prefix(3) == ["\(fault.kind)", "absorb", "1"], "\(answer)")
   }
@@ -107,7 +107,7 @@ struct CastsTests {
   }
 }
 
-/// Expects one record, followed by the signal and the message of a program without CrashShieldCasts.
+/// Expects one record, and then the signal and the message of a program without CrashShieldCasts.
 private func expectObserved(_ answer: CastsHost.Answer, _ fault: CastsFault) {
   #expect(answer.status == -SIGABRT, "\(fault.name): \(answer)")
   #expect(answer.error.contains("Could not cast value of type"), "\(fault.name): \(answer)")

@@ -2,18 +2,18 @@ import Foundation
 import TestKit
 import Testing
 
-/// One of executor-host's faults, and its result.
+/// A fault of executor-host, and its result.
 struct Failure: Sendable, CustomTestStringConvertible {
   var name: String
   /// The signal that ends the program without the shield.
   var signal: Int32
-  /// A part of the program's message.
+  /// A part of the message that the program prints.
   ///
-  /// Optimized programs and Dispatch print no message.
+  /// Optimized programs print no message, and Dispatch prints none.
   var words = ""
-  /// The reason of the record.
+  /// The reason in the record.
   var reason: String
-  /// The beginning of the source line that the record's frames must identify.
+  /// The beginning of the source line to which the record's frames must lead.
   var line: String
 
   var testDescription: String { name }

@@ -12,7 +12,7 @@ struct Host: Sendable {
     var mode: String
     var count: Int
     var reason: String
-    /// The call addresses of the record's stack, as offsets in the program's file, innermost first.
+    /// The call addresses in the record's stack, as offsets in the program's file, innermost first.
     var frames: [String]
   }
 
@@ -23,7 +23,7 @@ struct Host: Sendable {
 
   /// Runs executor-host until it exits.
   ///
-  /// `variables` take precedence over this process's environment.
+  /// `variables` override the environment of this process.
   init(_ arguments: String..., variables: [String: String] = [:]) async throws {
     self = try await TestProgram.onThread { try Host(arguments, variables) }
   }
@@ -47,12 +47,12 @@ struct Host: Sendable {
     }
   }
 
-  /// The incidents that the process's incident handler received immediately, in the form "isolation observe 1".
+  /// The incidents that the incident handler of the process printed at once, in the form "isolation observe 1".
   var met: [String] { lines.filter { $0.hasPrefix("met ") }.map { String($0.dropFirst(4)) } }
 }
 
 extension Host.Record {
-  /// The line of the first frame that is in the file with the faults.
+  /// The line of the first frame that is in the source file of the faults.
   func line() async throws -> Int? {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/addr2line")

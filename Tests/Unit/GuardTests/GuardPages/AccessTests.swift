@@ -23,7 +23,7 @@ struct AccessTests {
         check(stack.frames.count >= 4 && stack.thread == incident.use.thread && stack.thread != nil)
       }
       check(incident.release.frames != incident.allocation.frames)
-      // This second access is not counted, because the first access has opened the page.
+      // The shield does not count this second access, because the first access has opened the page.
       check(unsafe dead._withUnsafeGuaranteedRef { $0.number } == 7 && GuardPages.statistics.incidents == 1)
       Glibc.exit(right)
     }
@@ -92,7 +92,7 @@ struct AccessTests {
   func slotReuse() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self, slots: 64)
-      // Objects are released on two paths with different stacks. With 64 slots, each slot is reused often.
+      // Two paths with different stacks release objects. The program reuses each of the 64 slots many times.
       for round in 0..<2000 {
         unsafe kept.append(Session())
         if round % 2 == 0 { drop() } else { dropDeeper() }

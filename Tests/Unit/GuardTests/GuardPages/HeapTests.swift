@@ -7,7 +7,7 @@ import Testing
 struct HeapTests {
   /// The size of a `Session`.
   ///
-  /// The shield guards allocations of this size.
+  /// The shield puts allocations of this size on guard pages.
   static let size = 40
 
   @Test("a double free and a free of an interior pointer are distinguished, and both are ignored")
@@ -25,8 +25,8 @@ struct HeapTests {
       check(incidents[1].kind == .invalidFree && incidents[1].offset == 16 && incidents[1].age == nil)
       check(incidents[1].className == "GuardTests.Session" && !incidents[1].allocation.frames.isEmpty)
       check(incidents[2].kind == .invalidFree)
-      // A block that is not an object is also in a slot, because it has the guarded size. Accesses to this block are
-      // not checked after its free, but its frees are checked.
+      // A block that is not an object also gets a guard page, because it has this size. After the free of this block,
+      // the shield does not check accesses to it, but checks further frees.
       guard let block = unsafe malloc(Self.size) else { Glibc.exit(1) }
       unsafe free(block)
       unsafe free(block)
@@ -109,7 +109,7 @@ struct HeapTests {
       guard let smaller = unsafe realloc(larger, Self.size) else { Glibc.exit(1) }
       check(unsafe smaller.load(fromByteOffset: 32, as: UInt64.self) == 0x5a5a_5a5a_5a5a_5a5a)
       unsafe free(smaller)
-      // One slot shrinks, and another one is freed.
+      // realloc() shrinks one of the allocations, and another one is freed.
       guard let slot = unsafe malloc(Self.size), let cut = unsafe realloc(slot, 8) else { Glibc.exit(1) }
       unsafe free(cut)
       guard let gone = unsafe malloc(Self.size) else { Glibc.exit(1) }
@@ -134,7 +134,8 @@ struct HeapTests {
       errno = 77
       unsafe free(malloc(Self.size))
       check(errno == 77 && GuardPages.incidents().isEmpty)
-      // The block that is passed to this call is a freed slot. The call is recorded and returns new memory.
+      // This call gets a block on a guard page that was already freed. The shield records the call, and returns new
+      // memory.
       guard let stale = unsafe malloc(Self.size) else { Glibc.exit(1) }
       unsafe free(stale)
       guard let fresh = unsafe realloc(stale, 80) else { Glibc.exit(1) }

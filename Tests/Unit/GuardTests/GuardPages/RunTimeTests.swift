@@ -60,12 +60,12 @@ struct RunTimeTests {
       GuardPages.configure(slots: 100, oneIn: 10)
       for _ in 0..<10_000 { _ = unsafe dangling { Wide() } }
       let drawn = GuardPages.statistics.allocated
-      // The expected value is a tenth of the 10,000 objects, because each interval is drawn uniformly from 1...19.
+      // A tenth of the 10,000 objects is expected, because each interval is drawn uniformly from 1...19.
       check(drawn > 800 && drawn < 1200)
       let dead = unsafe (0..<300).map { _ in unsafe dangling { Wide() } }
       GuardPages.configure(slots: 10, oneIn: 1)
-      // The record of a freed object still exists. The object's fields have been overwritten, but not its class
-      // pointer.
+      // The record of a freed object still exists. The fields of the object have been overwritten, but its class
+      // pointer has not.
       GuardPages.configure(slots: 0, oneIn: 1)
       unsafe dead.forEach { _ = unsafe $0._withUnsafeGuaranteedRef { $0.numbers.8 } }
       let incidents = GuardPages.statistics.incidents
@@ -191,7 +191,7 @@ struct RunTimeTests {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self)
       var key = pthread_key_t()
-      // The destructor receives the value that the thread stored, and frees an object late in the thread's exit.
+      // The destructor receives the value that the thread has stored. It frees an object late in the thread's exit.
       let made = unsafe pthread_key_create(&key) { value in
         guard let value = unsafe value else { return }
         unsafe Unmanaged<Wide>.fromOpaque(value).release()
@@ -213,7 +213,7 @@ struct RunTimeTests {
       let before = residentPages()
       for _ in 0..<20_000 { _ = unsafe dangling { Wide() } }
       let after = residentPages()
-      // The limit allows 512 pages for objects, and 256 pages for the records of slots, which need about 170.
+      // The limit allows 512 pages for objects and 256 pages for the records of slots, of which about 170 are needed.
       check(after - before < 512 + 256)
       GuardPages.configure(slots: 0, oneIn: 1)
       check(after - residentPages() > 400)

@@ -1,5 +1,5 @@
-// Shared code of the guard slot tests. Each test accesses freed or foreign memory and therefore runs in its own
-// process.
+// Code that the tests of guard pages share. Each test accesses freed memory or memory of other blocks, so it runs in
+// its own process.
 import CrashShield
 import CrashShieldGuardPages
 import Glibc
@@ -7,7 +7,7 @@ import Synchronization
 
 private let deinits = Atomic<Int>(0)
 
-/// The size of a slot and of a guard page, which is the kernel's page size.
+/// The size of a slot and of a guard page, which is the page size of the kernel.
 let pageBytes = sysconf(Int32(_SC_PAGESIZE))
 
 func deinitCount() -> Int { deinits.load(ordering: .sequentiallyConsistent) }
@@ -19,7 +19,7 @@ class Session {
   deinit { deinits.add(1, ordering: .sequentiallyConsistent) }
 }
 
-/// An object as large as a `Session`.
+/// An object that has the size of a `Session`.
 final class Twin {
   var first = 1
   var second = 2
@@ -40,7 +40,7 @@ final class Odd {
 /// An object with tail-allocated elements.
 final class Elements: ManagedBuffer<Int, Int> {}
 
-/// Ends this child if the condition is false, and prints which check failed and the contents of the records.
+/// If the condition is false, prints which check failed and what the records contain, and ends this child.
 func check(_ condition: Bool, column: Int = #column, line: Int = #line) {
   if condition { return }
   let text = Array("check in \(line):\(column) failed: \(GuardPages.statistics), \(GuardPages.incidents())\n".utf8)
@@ -48,7 +48,7 @@ func check(_ condition: Bool, column: Int = #column, line: Int = #line) {
   Glibc.exit(1)
 }
 
-/// Starts the shield without a daemon, and places each object of these classes' sizes in a slot.
+/// Starts the shield without crashd, and puts each object that has the size of one of these classes on a guard page.
 func start(_ types: AnyClass..., policy: GuardPages.Policy = .absorb, slots: Int = 256) {
   unsafe unsetenv("CRASHSHIELD_DISABLE")
   do {
@@ -69,7 +69,7 @@ nonisolated(unsafe) var kept: [AnyObject] = []
 @inline(never)
 func drop() { unsafe kept.removeAll() }
 
-/// Creates an object, releases it, and returns a dangling reference to it.
+/// Creates and releases an object, and returns a dangling reference to it.
 @inline(never)
 func dangling<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
   let reference = unsafe held(make)
@@ -85,9 +85,9 @@ func held<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
   return unsafe Unmanaged.passUnretained(object)
 }
 
-/// Returns an address for `free`.
+/// Returns an address to pass to `free`.
 ///
-/// The address is the start of an object only if `offset` is 0.
+/// It is the start of an object only if `offset` is 0.
 func address(_ pointer: UnsafeMutableRawPointer, plus offset: Int = 0) -> UnsafeMutableRawPointer {
   unsafe pointer + offset
 }
@@ -100,16 +100,18 @@ func forkProcess() -> pid_t
 @_silgen_name("malloc_usable_size")
 func usableSize(_ memory: UnsafeMutableRawPointer?) -> Int
 
-/// Waits for a child, and returns its exit status, or its signal as a negative number.
+/// Waits until a child ends.
+///
+/// Returns its exit status, or the negative number of its signal.
 func end(of child: pid_t) -> Int32 {
   var status: Int32 = 0
   while unsafe waitpid(child, &status, 0) != child {}
   return status & 0x7f == 0 ? status >> 8 & 0xff : -(status & 0x7f)
 }
 
-/// Whether this build can use guard slots at all.
+/// Whether this build can use guard pages at all.
 ///
-/// The shield is not started in the test's own process.
+/// The test's own process does not start the shield.
 let isInterposed: Bool = {
   guard let reason = GuardPages.unavailableReason else { return true }
   return reason.contains("not started")

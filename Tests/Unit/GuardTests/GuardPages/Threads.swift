@@ -1,6 +1,6 @@
 import Glibc
 
-/// Runs the body in this many threads at the same time, and returns when all have ended.
+/// Runs the body on this many threads at the same time, and returns when all of them have ended.
 func inThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
   var threads: [pthread_t] = []
   let gate = Gate(count)
@@ -32,7 +32,7 @@ private final class Work: Sendable {
 
 /// A barrier at which threads wait for each other.
 @safe private final class Gate: @unchecked Sendable {
-  // Only the functions of pthread_barrier access the memory.
+  // Invariant: only pthread_barrier functions access this memory.
   private let barrier = UnsafeMutablePointer<pthread_barrier_t>.allocate(capacity: 1)
   init(_ count: Int) { unsafe pthread_barrier_init(barrier, nil, UInt32(count)) }
   func pass() { unsafe pthread_barrier_wait(barrier) }

@@ -1,9 +1,9 @@
-// The code of this file is written without guards. Only the import protects this code.
+// The code in this file contains no calls of guards. Only the import protects it.
 import CrashShieldGuards
 import CrashShieldImplicit
 import Testing
 
-/// A fault in code that does not use guards explicitly.
+/// A fault in code that calls no guards.
 struct ImplicitFault: Sendable, CustomTestStringConvertible {
   var name: String
   var kind: ShieldKind
@@ -38,7 +38,7 @@ struct ImplicitFault: Sendable, CustomTestStringConvertible {
     ImplicitFault("a write past the end", .mutation) {
       written(opaque([1, 2, 3])) { $0[opaque(3)] = 7 }
     },
-    // Without optimization, the compiler-generated instructions that change the list have no source line.
+    // Without optimization, the instructions that the compiler generates for a change of the list have no source line.
     ImplicitFault("a change of a nested list", .mutation, after: 0, line: 0) {
       written(opaque([[1], [2]])) { $0[opaque(-1)].append(7) }
     },
@@ -95,7 +95,7 @@ struct ImplicitFault: Sendable, CustomTestStringConvertible {
   ]
 }
 
-/// Whether a change leaves the list unchanged.
+/// Whether the fault leaves the list unchanged.
 private func written<List: Equatable>(_ list: List, _ change: (inout List) -> Void) -> Bool {
   var changed = list
   change(&changed)

@@ -4,7 +4,7 @@ import CrashShieldImplicit
 import Foundation
 import Testing
 
-/// Tests that the frames of a fault's record lead to the source line of the fault.
+/// Tests that the stack in the record of a fault leads to the source line of the fault.
 ///
 /// The tests do not run under sanitizers, whose own instructions have other lines.
 @Suite
@@ -23,16 +23,16 @@ struct ImplicitLineTests {
   }
 }
 
-/// For each incident, the line of the first frame in the file of the faults.
+/// For each incident, the line of the first frame in the file with the faults.
 ///
-/// The line is -1 if there is no such frame.
+/// It is -1 if there is no such frame.
 private func linesOfFaults(in incidents: [ShieldIncident]) throws -> [Int] {
   let limit = 16
   guard let frame = incidents.first?.frames.first, let image = try image(with: frame) else { return [] }
   let process = Process()
   process.executableURL = URL(fileURLWithPath: "/usr/bin/addr2line")
   process.arguments = ["-e", image.path]
-  // The call instruction is directly before the return address. Frames in other images are ignored.
+  // The call instruction is directly before the return address. Ignores frames in other images.
   for incident in incidents {
     let frames = incident.frames + Array(repeating: 1, count: limit - incident.frames.count)
     process.arguments? += frames.map { "0x" + String(($0 &- image.start) &- 1, radix: 16) }
@@ -42,7 +42,7 @@ private func linesOfFaults(in incidents: [ShieldIncident]) throws -> [Int] {
   try process.run()
   let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
   process.waitUntilExit()
-  // Instructions that the compiler generated have the line `?`.
+  // An instruction that the compiler generated has the line `?`.
   let lines = text.split(separator: "\n").map { place -> Int? in
     guard let name = place.range(of: "ImplicitFault.swift:") else { return nil }
     return Int(place[name.upperBound...].prefix { $0.isNumber }) ?? 0
@@ -53,7 +53,7 @@ private func linesOfFaults(in incidents: [ShieldIncident]) throws -> [Int] {
   }
 }
 
-/// The file that contains an address, and the file's start in memory.
+/// The file that contains an address, and the address at which the file starts in memory.
 private func image(with address: UInt) throws -> (path: String, start: UInt)? {
   var starts: [String: UInt] = [:]
   for line in try String(contentsOfFile: "/proc/self/maps", encoding: .utf8).split(separator: "\n") {

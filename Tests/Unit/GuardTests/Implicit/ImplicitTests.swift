@@ -6,7 +6,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests the operations that are protected without a change of the calls, in each mode.
+/// Tests the operations that an import protects without changes of the calls, in each mode.
 ///
 /// Each fault runs in its own process.
 @Suite
@@ -73,7 +73,7 @@ struct ImplicitTests {
       var values = opaque([Valueless()])
       switch number {
       case 0: numbers[opaque(3)] += 1
-      // This change is only observed, because the body may intend to write more than one element.
+      // The shield only observes this change, because the body can have the intention to write more than one element.
       case 1: unsafe withUnsafeMutableBytes(of: &numbers[opaque(-1)]) { unsafe $0[0] = 1 }
       default: values[opaque(0)] = values[opaque(1)]
       }
@@ -144,7 +144,7 @@ struct ImplicitTests {
   @Test("the environment sets the modes of implicit guards separately from those of explicit guards")
   func environment() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      // No other thread exists, and no code has read the variable yet.
+      // Invariant: no other thread exists, and no code has read the variable yet.
       unsafe setenv("CRASHSHIELD_IMPLICIT", "absorb,range=off", 1)
       guard Shield.implicitMode(for: .index) == .absorb, Shield.implicitMode(for: .range) == .off,
         Shield.mode(for: .range) == .absorb
@@ -162,7 +162,7 @@ struct ImplicitTests {
 /// A type without a default.
 private final class Valueless {}
 
-/// A type that counts how often its default is evaluated.
+/// A type that counts how often its default value is computed.
 ///
 /// The counter needs no lock, because only one thread uses the type.
 private struct Asked: ShieldDefault {
@@ -170,7 +170,7 @@ private struct Asked: ShieldDefault {
   var text: String
 
   static var shieldDefault: Asked {
-    // Only the thread of the test accesses the count.
+    // Invariant: only the thread of the test accesses the count.
     unsafe count += 1
     return Asked(text: "none")
   }

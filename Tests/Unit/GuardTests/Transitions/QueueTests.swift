@@ -5,8 +5,8 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Tests that a guarded serial queue, on which a body may wait for another body of the same queue, runs one body at a
-/// time.
+/// Tests that a guarded serial queue runs one body at a time, although a body is allowed to wait for another body of
+/// the same queue.
 @Suite
 struct QueueTests {
   @Test("a task created in a body waits for the queue like any other caller", arguments: [false, true])
@@ -68,9 +68,11 @@ struct QueueTests {
   }
 }
 
-/// The two bodies that a test runs, the first of which creates a task.
+/// The two bodies that a test runs.
 ///
-/// The task must not run at the same time as the second body.
+/// The first one creates a task.
+///
+/// This task must not run at the same time as the second body.
 private final class Scene: Sendable {
   let queue = ShieldedQueue(label: "one")
   let hasMet = Atomic<Bool>(false)
@@ -89,8 +91,8 @@ private final class Scene: Sendable {
     isTaken.store(true, ordering: .releasing)
     isGo.signal()
     isWaiting.wait()
-    // At this point the task has reached the queue, or is about to reach it. If the task could run at the same time as
-    // this body, it would do so immediately.
+    // The task has now reached the queue, or is about to reach it. If the task were able to run at the same time as
+    // this body, it would do so at once.
     _ = isIn.wait(timeout: .now() + .milliseconds(200))
     isTaken.store(false, ordering: .releasing)
     isOver.signal()

@@ -2,7 +2,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// Tests the terminal example, which changes screens in nested ways, with and without the transition queue.
+/// Tests the terminal example, which changes screens in nested ways: with and without the transition queue.
 @Suite
 struct ScreensProgramTests {
   @Test("without the transition queue two simultaneous pushes and a pop end the program")
@@ -10,7 +10,7 @@ struct ScreensProgramTests {
     let (process, output, errors) = try run("--without", "pp.b")
     #expect(process.terminationReason == .uncaughtSignal && process.terminationStatus == trapSignal)
     #expect(errors.contains("Can't add self as subview"))
-    // In this state the stack and the window have different screens.
+    // In this state, the stack and the window show different screens.
     #expect(output.contains { $0.hasPrefix("all is still home > 1 > 2 shown: 1") })
   }
 
@@ -38,7 +38,7 @@ struct ScreensProgramTests {
 
   /// Runs the example without crashd.
   ///
-  /// Returns how the process ended, its output lines without column padding, and its error output.
+  /// Returns how the process ended, the lines of its output without column padding, and its error output.
   private func run(_ arguments: String..., input: String = "") throws -> (Process, [String], String) {
     let folder = FileManager.default.temporaryDirectory.appending(path: "screens-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -49,7 +49,7 @@ struct ScreensProgramTests {
       return try name == "input" ? FileHandle(forReadingFrom: file) : FileHandle(forWritingTo: file)
     }
     let process = Process()
-    // The crash is deliberate and leaves no core file.
+    // The crash is on purpose, and leaves no core file.
     process.executableURL = URL(filePath: "/bin/sh")
     process.arguments = ["-c", "ulimit -c 0; exec \"$@\"", "sh", TestProgram.url("screens").path] + arguments
     process.environment = [

@@ -29,7 +29,7 @@ struct TransitionPropertyTests {
       case 7: queue.popToRoot(animated: false)
       case 8 where queue.isTransitioning: navigation.driver.finish(.cancelled)
       case 9 where !navigation.driver.begun.isEmpty:
-        // Chooses a transition that has ended or is running, and reports its end again.
+        // Chooses a transition, which is running or has already ended, and reports its end again.
         let number = Int.random(in: 0..<navigation.driver.begun.count, using: &random)
         if number < navigation.driver.begun.count - 1 || !queue.isTransitioning {
           navigation.driver.finishAgain(number)
@@ -51,9 +51,9 @@ struct TransitionPropertyTests {
     #expect(queue.isIdle && queue.pendingCount == 0 && timeouts == 40)
   }
 
-  /// Lets a transition end by its timeout, because its driver never reports the end.
+  /// Lets a transition end by its timeout: its driver never reports the end.
   ///
-  /// Transitions that wait in the queue end as well.
+  /// The transitions that wait in the queue also end.
   private func expire(_ navigation: Navigation) async {
     await navigation.settle()
     let queue = navigation.queue

@@ -2,7 +2,9 @@ import CrashShield
 import CrashShieldGuards
 import Testing
 
-/// Tests the rules of transitions, each with its number (T1 to T29; T30 is in TransitionPropertyTests).
+/// Tests the rules of transitions.
+///
+/// Each test has the number of its rule (T1 to T29; T30 is in TransitionPropertyTests).
 @Suite
 @MainActor
 struct TransitionTests {
@@ -210,7 +212,7 @@ struct TransitionTests {
     await navigation.begun(2)
     while !navigation.queue.isIdle { await Task.yield() }
     #expect(navigation.names == ["home", "a", "b"])
-    // Each record has the call site of its own request.
+    // Each record must have the call site of its own request.
     let reason = "a transition of Screen that its driver did not end"
     #expect(reasons(from: first, to: last) == [reason, reason])
   }
@@ -380,7 +382,7 @@ struct TransitionTests {
     }
   }
 
-  /// The reasons of the transition incidents that were recorded for call sites on these lines.
+  /// The reasons of the transition incidents that the shield recorded for call sites on these lines.
   private func reasons(from first: Int, to last: Int) -> [String] {
     Shield.guardIncidents.filter {
       $0.kind == .transition && $0.fileID == #fileID && (first...last).contains(Int($0.line))

@@ -2,7 +2,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// Tests crash-fetch against Debian's own debuginfod server, which the debuginfod clients of elfutils and gdb also use.
+/// Tests crash-fetch with Debian's own debuginfod server, which the debuginfod clients of elfutils and gdb also use.
 @Suite("A real debuginfod")
 struct DebuginfodTests {
   @Test("a real debuginfod serves a stripped program's debug information to crash-fetch")
@@ -16,7 +16,7 @@ struct DebuginfodTests {
     let buildID = try await buildID(of: program)
     let server = try Debuginfod(over: folder.url)
     defer { server.stop() }
-    // The loop retries while debuginfod cannot be reached, and while it answers 404. debuginfod answers 404 before it
+    // The loop retries while debuginfod cannot be reached, and while it answers 404. debuginfod answers 404 until it
     // has indexed its files.
     var answer = try await Fetch.run(buildID, limitBytes: 64 << 20, from: [server.url])
     while [66, 69].contains(answer.status), server.isRunning {
@@ -38,7 +38,7 @@ struct DebuginfodTests {
 
 /// A debuginfod process that belongs to one test.
 ///
-/// The port was free just before debuginfod started, but another process may have taken it.
+/// The port was free just before debuginfod started, but another process can have taken it since.
 private final class Debuginfod: Sendable {
   private let process: Process
   private let port: UInt16
@@ -65,8 +65,8 @@ private final class Debuginfod: Sendable {
   var log: String { get throws { try String(contentsOf: errorFile, encoding: .utf8) } }
 
   func stop() {
-    // The test sends SIGKILL, because debuginfod may wait for its next scan after SIGTERM. No data is lost, because
-    // debuginfod has no data to save.
+    // Sends SIGKILL, because after SIGTERM debuginfod can wait for its next scan. debuginfod has no data to save, so no
+    // data is lost.
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
   }

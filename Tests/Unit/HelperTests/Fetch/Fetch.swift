@@ -1,12 +1,14 @@
 import Foundation
 import TestKit
 
-/// Runs crash-fetch and the programs that its tests need.
+/// Runs crash-fetch, and the other programs that its tests need.
 enum Fetch {
-  /// A time limit that is so long that only a failing test reaches it.
+  /// The time limit of a test.
+  ///
+  /// It is so long that only a failing test reaches it.
   static let patience_ms = 300_000
 
-  /// Requests the debug file of the build id from the servers.
+  /// Requests the debug file of this build ID from the servers.
   static func run(
     _ buildID: String = "abcd", limitBytes: Int = 1 << 20, timeout_ms: Int = patience_ms, from urls: [String]
   ) async throws -> TestProgram.Answer {
@@ -17,13 +19,13 @@ enum Fetch {
 
   /// Runs a program until it exits, on a separate thread, because the call blocks.
   static func run(_ program: URL, _ arguments: [String]) async throws -> TestProgram.Answer {
-    // The program inherits the environment of the test. Under a sanitizer, this environment must disable the search for
-    // leaks, because a sandboxed process cannot search for leaks.
+    // The program inherits the environment of the test. Under a sanitizer, this environment must disable the leak
+    // check, because a sandboxed process cannot perform it.
     try await TestProgram.onThread { try TestProgram.run(program, arguments) }
   }
 }
 
-/// A folder that is deleted when the last reference to this object is released.
+/// A directory that is removed when the last reference to this object is released.
 final class Folder: Sendable {
   let url: URL
 

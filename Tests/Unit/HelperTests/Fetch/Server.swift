@@ -3,15 +3,15 @@ import Synchronization
 
 /// An HTTP server without an HTTP library.
 ///
-/// The server listens on its own port, reads a request, and then acts as its `Manner` states.
+/// It listens on its own port, reads a request, and then does what its `Manner` says.
 final class Server: Sendable {
-  /// The server's action after it has read a request.
+  /// What the server does after it has read a request.
   enum Manner: Sendable {
     /// Sends these bytes and closes the connection.
     case says([UInt8])
-    /// Sends these bytes, then keeps the connection open until the client closes it.
+    /// Sends these bytes, and then keeps the connection open until the client closes it.
     case saysAndWaits([UInt8])
-    /// Sends the first array of bytes, then repeats the second array forever.
+    /// Sends the first array of bytes, and then repeats the second array forever.
     case repeats([UInt8], [UInt8])
   }
 
@@ -19,21 +19,25 @@ final class Server: Sendable {
   private let listener: Int32
   private let seen = Mutex<[String]>([])
 
-  /// Starts a server, which runs until `stop` closes the listener.
+  /// Starts a server.
+  ///
+  /// It runs until `stop` closes the listener.
   init(_ manner: Manner) throws {
     listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     port = try Self.bindToLoopback(listener)
-    // The port accepts connections as soon as listen() has returned. The caller can read the URL only afterwards.
+    // The port accepts connections when listen() has returned. The caller cannot read the URL before that.
     guard listen(listener, 8) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
     Thread.detachNewThread { [self] in serve(manner) }
   }
 
   var url: String { "http://127.0.0.1:\(port)" }
 
-  /// The request line and headers of each request.
+  /// The request line and the headers of each request.
   var requests: [String] { seen.withLock { $0 } }
 
-  /// Ends the serving thread, which closes its descriptors.
+  /// Ends the thread that serves requests.
+  ///
+  /// This thread closes its descriptors.
   func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
   /// Finds a port that is free at the time of the call.
@@ -48,7 +52,7 @@ final class Server: Sendable {
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    // bind() and getsockname() access one sockaddr_in, whose size is `length`.
+    // Invariant: bind() and getsockname() access one sockaddr_in, whose size is `length`.
     let code = unsafe withUnsafeMutablePointer(to: &address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         unsafe bind(descriptor, $0, length) == 0 ? unsafe getsockname(descriptor, $0, &length) : -1
@@ -64,8 +68,8 @@ final class Server: Sendable {
       let connection = accept(listener, nil, nil)
       if connection < 0 && (errno == EINTR || errno == ECONNABORTED) { continue }
       guard connection >= 0 else { return }
-      // Another test may have started a child process after accept(), and the child has then inherited the descriptor.
-      // With close() alone, the child would keep the connection open.
+      // After accept(), another test can have started a child process, which has inherited the descriptor. If this
+      // function only called close(), the child would keep the connection open.
       _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
       defer {
         shutdown(connection, Int32(SHUT_RDWR))
@@ -83,7 +87,7 @@ final class Server: Sendable {
     }
   }
 
-  /// Reads a request up to the empty line that ends its headers.
+  /// Reads a request up to the empty line after its headers.
   private static func read(_ connection: Int32) -> String? {
     var text = ""
     while !text.hasSuffix("\r\n\r\n") {
@@ -103,7 +107,7 @@ final class Server: Sendable {
   private static func send(_ bytes: [UInt8], _ connection: Int32) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
-      // send() reads at most as many bytes as the slice has.
+      // Invariant: send() reads at most as many bytes as the slice has.
       let count = unsafe rest.withUnsafeBytes {
         unsafe Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
       }

@@ -10,7 +10,7 @@ import Testing
     try Tools.run(program, ["build-cache", "--build-id", buildID], input: image)
   }
 
-  /// Writes the bytes to a file, runs `build-cache` on this file, and returns the answer.
+  /// Writes the bytes to a file, runs `build-cache` on this file, and returns its output.
   private static func buildCache(of bytes: Data) throws -> TestProgram.Answer {
     try Tools.withTemporaryFolder { folder in
       let image = folder.appendingPathComponent("image")
@@ -44,8 +44,8 @@ import Testing
 
   @Test("check-names checks names one by one, and marks a name whose demangled text is too long")
   func names() throws {
-    // Each argument contains the previous argument twice. With 8 arguments the demangled text has 8 KiB, and with 11 it
-    // has 64 KiB.
+    // Each generic argument contains the previous one twice. With 8 such arguments, the demangled text has 8 KiB; with
+    // 11, it has 64 KiB.
     let growing = { (count: Int) in "_Z1f1aIiiE" + "0123456789A".prefix(count).map { "S_IS\($0)_S\($0)_E" }.joined() }
     let answer = try Tools.withTemporaryFolder { folder in
       let input = folder.appendingPathComponent("names")
@@ -56,7 +56,9 @@ import Testing
     #expect([UInt8](answer.output) == [1, 0, 1, 1])
   }
 
-  /// Debug information of 3,000 units that all use one list of 4,000 address ranges, which makes it expensive to read.
+  /// Debug information of 3,000 units.
+  ///
+  /// All of them use one list of 4,000 address ranges, so reading it is expensive.
   private static let sharedRanges = """
       .text
       .globl shop
@@ -107,9 +109,9 @@ import Testing
 
   /// Returns a name with a length of about 5 · `levels` bytes.
   ///
-  /// The demangled form of the name contains 2^`levels` types.
+  /// The demangled name contains 2^`levels` types.
   ///
-  /// Each generic type in the name has the previous type as both of its arguments.
+  /// Each generic type in the name has the type before it as both of its arguments.
   static func swellingName(levels: Int) -> String {
     let letters = "EFGHIJKLMNOPQRSTUVWXYZ".prefix(levels - 1)
     return "$s1a1fyyAA1GVy" + String(repeating: "ADy", count: levels - 1) + "S2iG"
@@ -157,7 +159,7 @@ import Testing
   func damaged(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     var bytes = try Data(contentsOf: Self.program)
-    // Even seeds also damage bytes near the ELF header. Odd seeds damage only bytes after the first 4 KiB.
+    // Even seeds also damage bytes near the ELF header. Odd seeds only damage bytes after the first 4 KiB.
     for _ in 0..<2000 {
       let offset = Int.random(in: (seed % 2 == 0 ? 64 : 4096)..<bytes.count, using: &generator)
       bytes[offset] = .random(in: 0...255, using: &generator)

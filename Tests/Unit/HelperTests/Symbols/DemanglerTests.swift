@@ -35,14 +35,14 @@ import Testing
     Name("$s4shop1PV1loiySbAC_ACtFZ", "static P.< infix(_:_:)", "shop"),
     Name("$s4shop6Hidden33_9FA2B3B623A8A4CB90015546A3E4F2C9LLV1fyxxlF", "Hidden.f<A>(_:)", "shop"),
     Name("$sSayxSicig", "Array.subscript.getter", "Swift"),
-    // The module of a function in an extension is the module that declares the extension.
+    // For a function in an extension, the short name has the module that declares the extension.
     Name("$sSS4shopE5shout4loudSSSb_tF", "String.shout(loud:)", "shop"),
     Name("$sSa4shopAA7GreeterRzlE3allyyFyxXEfU_", "closure #1 in Array<A>.all()", "shop"),
-    // Parts of async functions, and suffixes that LLVM appends to a name, do not appear in the short name.
+    // Short names do not mark parts of async functions, and omit suffixes that LLVM appends to a name.
     Name("$s5small7CounterC4bumpyS2iYaKFTY0_", "Counter.bump(_:)", "small"),
     Name("$s5small7CounterC4bumpyS2iYaKFTQ1_", "Counter.bump(_:)", "small"),
     Name("$s4shop1AC1nSivM.resume.0", "A.n.modify", "shop"),
-    // Merged functions share one body, which has the name of one of these functions.
+    // Merged functions share one body, which has the name of one of them.
     Name("$s4shop1PV5greet4nameSiSS_tFTm", "merged P.greet(name:)", "shop"),
     Name("$s4shop3genyyxlFTm.17", "merged gen<A>(_:)", "shop"),
     // A specialized or merged closure is a function of the program. A specialized or merged thunk remains a thunk.
@@ -60,10 +60,10 @@ import Testing
     // The runtime prints `@Sendable` after the name of a function with this attribute.
     Name("$s4ShopAAO5crashySSAA3ReqV_xtYaYbKlFZTY0_", "static Shop.crash<A>(_:_:)", "Shop"),
     Name("$s4ShopAAO5plainySiAA3ReqVYbFZ", "static Shop.plain(_:)", "Shop"),
-    // Outlined functions, which contain code that the compiler has moved out of other functions.
+    // Outlined functions. They contain code that the compiler has moved out of other functions.
     Name("$s4shop1PVWOc", "outlined init with copy of P", "shop"),
     Name("$s4shop1QCWOh", "outlined destroy of Q", "shop"),
-    // Thunks are partial applications, protocol witnesses and initializers of classes, but not initializers of structs.
+    // Partial applications, protocol witnesses and initializers of classes are thunks; initializers of structs are not.
     Name(
       "$s4shop1AC4bump2byS2i_tYaKFSiyYacfU_TA.17TQ0_", "partial apply for closure #1 in A.bump(by:)", "shop",
       isThunk: true),

@@ -2,11 +2,11 @@ import CrashSymbols
 import Foundation
 import Testing
 
-/// If a linker drops a function, it keeps the function's debug information, with the address 0.
+/// If a linker drops a function, the debug information of the function remains, with the address 0.
 ///
-/// The address range of a large dropped function then overlaps real code.
+/// Then the address range of a large dropped function overlaps real code.
 @Suite("Line tables of dropped code") struct DroppedCodeTests {
-  /// Returns the source of a function of `count` KiB that has one source line for each KiB.
+  /// Returns the source of a function of `count` KiB that has one source line per KiB.
   private static func function(_ name: String, attributes: String = "", count: Int) -> String {
     let line = "  __asm__ volatile(\".skip 0x400, 0x90\");\n"
     return "\(attributes) int \(name)(int a) {\n" + String(repeating: line, count: count) + "  return a;\n}\n"
@@ -37,14 +37,14 @@ import Testing
       for offset in stride(from: UInt64(0), to: 6 * 0x400, by: 0x100) {
         let frame = try #require(cache.frames(at: start + offset).first)
         #expect(frame.mangled == "kept" && frame.symbolAddress == start)
-        // Line 1 is the line of the function. Each following line covers 1 KiB of code.
+        // Line 1 is that of the function itself. Each line after it covers 1 KiB of code.
         if let line = frame.line {
           told += 1
           #expect((1...8).contains(line), "\(linker): line \(line) at \(offset)")
         }
       }
-      // If both functions are in one unit, a line entry of the unit may belong to either function. The cache may
-      // therefore omit these lines. In separate units every address has a line.
+      // If both functions are in one unit, a line entry of this unit can belong to either function. Then the cache is
+      // allowed to omit these lines. In separate units, every address must have a line.
       if sources.count == 2 { #expect(told == 24) }
     }
   }

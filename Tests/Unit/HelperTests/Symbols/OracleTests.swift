@@ -3,7 +3,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// Compares complete inline chains with the output of the toolchain's llvm-symbolizer.
+/// Compares complete chains of inlined functions with the output of the toolchain's llvm-symbolizer.
 @Suite struct OracleTests {
   @Test(
     "every inline chain of a debug build equals that of llvm-symbolizer",
@@ -20,10 +20,11 @@ import Testing
       let image = try OptimizedProgram.build(in: folder, dwarfVersion: dwarfVersion)
       let cache = try Tools.cache(of: image)
       let chains = try Self.compare(image, cache: cache)
-      // The comparison is only meaningful if the image contains inlined calls of both languages.
+      // Checks that the image contains inlined calls of both languages. Otherwise, the comparison proves nothing.
       #expect(chains.count { $0.count > 2 } > 100)
       #expect(chains.contains { $0.map(\.function) == ["half", "twice", "discount"] })
-      // The compiler encodes the reason of a trap as an inlined pseudo-function. The chain must contain this function.
+      // The compiler encodes the reason of a trap as an inlined function that does not exist. The chain must contain
+      // its name.
       #expect(chains.contains { $0.first?.function == "Swift runtime failure: Index out of range" })
     }
   }
@@ -75,15 +76,15 @@ import Testing
     }
     let examples = different.prefix(5).joined(separator: "\n")
     #expect(different.isEmpty, "\(different.count) of \(addresses.count):\n\(examples)")
-    // The cache has no declaration lines for functions that another unit declares. The test therefore requires only
+    // For functions that another unit declares, the cache has no declaration lines. Therefore the test requires only
     // nine tenths of the declaration lines that llvm-symbolizer prints.
     #expect(declared * 10 >= truth.joined().count { $0.startLine != 0 } * 9)
     return truth
   }
 
-  /// Returns the addresses to compare, which are the starts of functions and random addresses in the code.
+  /// Returns the addresses to compare: the starts of functions, and random addresses in the code.
   ///
-  /// The same binary always gives the same addresses, because the generator has a fixed seed.
+  /// The generator has a fixed seed, so the same binary always yields the same addresses.
   static func addresses(in elf: ELFFile, count: Int) -> [UInt64] {
     var generator = SplitMix64(state: 7)
     let entries = elf.addressOfFunction.values.filter(elf.text.contains).sorted()
@@ -107,13 +108,13 @@ import Testing
   }
 
   static func equal(_ found: [SourceFrame], _ truth: [OracleFrame], _ elf: ELFFile) -> Bool {
-    // For an unknown address llvm-symbolizer prints one unknown frame, and a cache returns no frames.
+    // For an unknown address, llvm-symbolizer prints one unknown frame, and the cache returns no frames.
     let known = truth.filter { !$0.isUnknown }
     guard found.count == known.count else { return false }
     return zip(found.indices, zip(found, known)).allSatisfy { index, pair in
       let (frame, oracle) = pair
-      // For an address in the padding after a function of an assembly file, llvm-symbolizer returns a line without a
-      // function. The cache returns the function before the padding.
+      // For an address in the padding after an assembly function, llvm-symbolizer returns a line without a function.
+      // The cache returns the function before the padding.
       return (oracle.function.isEmpty || sameFunction(frame.mangled, oracle.function, elf))
         && (frame.file ?? "").normalized == oracle.path.normalized && (frame.line ?? 0) == oracle.line
         && (frame.column ?? 0) == oracle.column && frame.declaration?.line ?? oracle.startLine == oracle.startLine
@@ -123,7 +124,7 @@ import Testing
 
   /// Returns whether two names mean the same function.
   ///
-  /// The linker may fold identical functions into one function with several names.
+  /// The linker can fold identical functions into one function with several names.
   private static func sameFunction(_ a: String, _ b: String, _ elf: ELFFile) -> Bool {
     if a == b { return true }
     guard let address = elf.addressOfFunction[a] else { return false }
@@ -141,7 +142,7 @@ struct OracleFrame: Decodable {
 
   var isUnknown: Bool { function.isEmpty && path.isEmpty }
 
-  /// The path, or an empty string for a bare file name.
+  /// The path; empty for a file name without a directory.
   ///
   /// For a function without debug information, llvm-symbolizer takes a bare file name from the FILE symbol before the
   /// function's symbol.

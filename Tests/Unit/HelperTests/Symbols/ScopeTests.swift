@@ -3,7 +3,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// Tests descriptions of the variables and types that are in scope at an address.
+/// Tests the descriptions of the variables and types that are in scope at an address.
 @Suite struct ScopeTests {
   private static let program = TestProgram.url("crash-analyse")
 
@@ -11,10 +11,9 @@ import Testing
     try Tools.symbolizer().deletingLastPathComponent().appendingPathComponent(name)
   }
 
-  /// Builds a library from `source`, and describes the scope at the address `offset` bytes after the start of a
-  /// function.
+  /// Builds a library from `source`, and describes the scope `offset` bytes after the start of a function.
   ///
-  /// By default the offset is 16, because the function has then stored its parameters on the stack.
+  /// The default is 16, because the function has then stored its parameters on the stack.
   private static func scope(
     of source: String, named name: String, _ tool: String, _ options: [String], at function: String,
     offset: UInt64 = 16, verb: String = "describe-scope"
@@ -100,7 +99,7 @@ import Testing
     #expect(scopes[0].codeBefore.count == ScopeDescription.codeBytes)
     #expect(scopes[0].codeBefore.suffix(4) == [0x48, 0x8b, 0x47, 0x18])
     #expect(scopes[0].variables.isEmpty == (option == "-g0"))
-    // Only the beginning of this function precedes the address, because no code precedes the first function.
+    // No code precedes the first function, so only its own beginning precedes the address.
     #expect(scopes[1].codeBefore.count == 4)
     #expect(ScopeDescription(Array(scopes[0].text.utf8)) == scopes[0])
   }
@@ -114,7 +113,7 @@ import Testing
       """
     let options = ["-O2", "-g", "-fPIC", "-shared", "-nostdlib"]
     let scope = try Self.scope(of: source, named: "a.c", "clang", options, at: "sum", offset: 0)
-    // The parameter is in rdi. Variables of calls that are inlined later in the function are not yet in scope.
+    // The parameter is in rdi. Variables of calls that are inlined later in the function are not in scope yet.
     #expect(scope.variables.map(\.name) == ["list"])
     #expect(scope.variables.allSatisfy { !$0.isMemory && $0.register == 5 && $0.offset == 0 })
     #expect(scope.types.map(\.name) == ["node"])
@@ -207,8 +206,8 @@ import Testing
       of: source, named: "a.swift", "swiftc", options, at: "$s4shop4CartC5totalSiyF", offset: 24)
     let cart = try #require(scope.types.first)
     #expect(cart.name == "Cart" && cart.size == 24)
-    // Bigger derives from Big, which derives from Cart. Box is missing, because its size depends on the generic
-    // parameter Item.
+    // Bigger derives from Big, which derives from Cart. Box is not in the description, because its size depends on the
+    // generic parameter Item.
     #expect(cart.derivedSizes.sorted() == [25, 40, 64])
     #expect(ScopeDescription(Array(scope.text.utf8)) == scope)
   }
@@ -248,7 +247,7 @@ import Testing
     #expect(scope.variables.isEmpty && scope.types.isEmpty)
     let sizes = Dictionary(scope.namedClasses.map { ($0.name, $0.size) }, uniquingKeysWith: max)
     #expect(sizes["Shelf"] == 48 && sizes["Untouched"] == nil)
-    // In optimized code, the metadata of a private class has no symbol at its address, but only a symbol before this
+    // In optimized code, the metadata of a private class has no symbol at its own address, but only one before this
     // address.
     #expect(sizes["Hidden"] == 48)
     let own = try Self.scope(
@@ -257,7 +256,7 @@ import Testing
     #expect(own.namedClasses.map(\.name) == ["Cart"] && own.namedClasses.map(\.size) == [24])
     #expect(own.namedClasses.map(\.derivedSizes) == [[40]])
     #expect(ScopeDescription(Array(own.text.utf8)) == own)
-    // In optimized code, the compiler may inline the closure into the function that receives it.
+    // In optimized code, the compiler can inline the closure into the function that receives it.
     if option == "-Onone" {
       let closure = try Self.scope(
         of: source, named: "a.swift", "swiftc", options, at: "$s4shop8checkoutyS2iFSiyXEfU_", offset: 1,
@@ -351,7 +350,7 @@ import Testing
       try bytes.write(to: image)
       let answer = try Tools.run(
         Self.program, ["describe-scope", "--build-id", "", "--pc", String(pc + 20, radix: 16)], input: image)
-      // libdw may follow a damaged type in an endless loop, until the kernel ends the process at its CPU time limit.
+      // libdw can follow a damaged type in an endless loop. Then the kernel ends the process at its CPU time limit.
       #expect([0, 65, -SIGXCPU, -SIGKILL, -SIGSEGV].contains(answer.status), "\(answer.status) \(answer.error)")
       #expect(answer.output.count <= ScopeDescription.limitBytes)
     }

@@ -3,9 +3,10 @@ import Foundation
 import TestKit
 import Testing
 
-/// Compares short names and thunks with the toolchain's `swift-demangle`, on all Swift symbols of several images.
+/// Compares short names, and the detection of thunks, with the toolchain's `swift-demangle` for all Swift symbols of
+/// several images.
 @Suite struct SwiftNamesTests {
-  /// The data that the toolchain's demangler prints about one symbol.
+  /// What the toolchain's demangler prints about one symbol.
   private struct Truth {
     var mangled: String
     var simplified: String
@@ -33,19 +34,20 @@ import Testing
       #expect(thunks.isEmpty, "\(thunks.count) of \(truths.count), such as \(Self.show(thunks))")
       let merged = truths.filter { Demangler.isMerged($0.mangled) != $0.kinds.contains("MergedFunction") }
       #expect(merged.isEmpty, "\(merged.count) of \(truths.count), such as \(Self.show(merged))")
-      // The comparison is only meaningful if the image has specialized thunks and merged thunks.
+      // The comparison proves nothing unless the image has specialized thunks and merged thunks.
       let hard = truths.filter { Self.isThunk($0) && $0.kinds.contains { $0.hasSuffix("Specialization") } }
       let mergedThunks = truths.filter { Self.isThunk($0) && $0.kinds.contains("MergedFunction") }
       #expect(hard.count >= 3 && mergedThunks.count >= 50, "\(hard.count), \(mergedThunks.count)")
     }
   }
 
-  /// Returns the toolchain's short name, changed by the deliberate differences between this project and the toolchain.
+  /// Returns the toolchain's short name, after applying the deliberate differences between this project and the
+  /// toolchain.
   private static func expected(_ truth: Truth) -> String {
     var name = truth.simplified
-    // The demangler leaves names such as `$sS` unchanged, because they contain nothing to print.
+    // The demangler leaves names such as `$sS` unchanged, because they have nothing to print.
     if name == truth.mangled { return name }
-    // The demangler prints a closure of top-level code with an empty text after "in".
+    // For a closure of top-level code, the demangler prints an empty text after "in".
     if name.hasSuffix(" in ") { name.removeLast(4) }
     // `@Sendable` before the labels belongs to the function's type, which short names do not show.
     name = name.replacing(/([^ (])@Sendable \(/) { "\($0.output.1)(" }
@@ -53,7 +55,7 @@ import Testing
     return truth.kinds.contains("MergedFunction") ? "merged " + name : name
   }
 
-  /// Whether the symbol is a thunk, decided by the kinds of its nodes.
+  /// Whether the symbol is a thunk, according to the kinds of its nodes.
   private static func isThunk(_ truth: Truth) -> Bool {
     let data: Set<Substring> = ["AsyncFunctionPointer", "CoroFunctionPointer", "OutlinedVariable"]
     if truth.kinds.contains(where: data.contains) { return false }
@@ -74,7 +76,7 @@ import Testing
     }.joined()
   }
 
-  /// All Swift symbols of the images, with the output of the toolchain's demangler.
+  /// All Swift symbols of the images, each with the output of the toolchain's demangler.
   private static func truths(of images: [URL], in folder: URL) throws -> [Truth] {
     let tool = try Tools.symbolizer().deletingLastPathComponent().appendingPathComponent("swift-demangle")
     try #require(FileManager.default.isExecutableFile(atPath: tool.path), "no \(tool.path)")

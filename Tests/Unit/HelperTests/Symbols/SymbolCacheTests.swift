@@ -27,12 +27,12 @@ import Testing
     static let file: UInt32 = 19
   }
 
-  /// Makes the contents of a cache from locations.
+  /// Creates the contents of a cache from locations.
   ///
-  /// No two locations share a context.
+  /// No two of these locations share their parent.
   ///
-  /// A location has five words: function, file, line, column and parent. A function has two words, name and entry, and
-  /// no declaration.
+  /// A location has five words: function, file, line, column and parent. A function has two words: its name and its
+  /// entry. It has no declaration.
   static func contents(ranges: [UInt32], locations: [UInt32], functions: [UInt32]) -> SymbolCacheContents {
     let places = stride(from: 0, to: locations.count, by: 5).map { Array(locations[$0..<$0 + 5]) }
     return SymbolCacheContents(
@@ -62,7 +62,9 @@ import Testing
     }
   }
 
-  /// Returns the error of opening the bytes as a cache, without the path in the error.
+  /// Opens the bytes as a cache, which must fail.
+  ///
+  /// Returns the error without the path.
   static func refusal(of bytes: [UInt8], buildID: String = "") -> String? {
     do {
       _ = try open(bytes, buildID: buildID)
@@ -103,8 +105,8 @@ import Testing
 
   @Test("S2: an address with line 0 gets the nearest line of its function, marked as such")
   func nearestLine() throws {
-    // outer has four ranges: without a line, with line 53, with an inlined call that has no line, and with an inlined
-    // call that has a line. plain starts directly after outer.
+    // outer has four ranges: one without a line, one with line 53, one with an inlined call that has no line, and one
+    // with an inlined call that has a line. plain starts directly after outer.
     let cache = try Self.open(
       try Self.bytes(
         of: Self.contents(
@@ -127,8 +129,8 @@ import Testing
     // The inlined function has its own line, and its caller has the line of the call.
     #expect(lines(0x1014) == [20, 60])
     #expect(cache.framesWithNearestLines(at: 0x1014).map(\.isLineApproximate) == [true, false])
-    // 0x101e is in the last range of outer. The nearest line is after this address, but belongs to another function,
-    // and is therefore not used.
+    // 0x101e is in the last range of outer. The nearest line is after this address and belongs to another function, so
+    // the cache does not return it.
     #expect(lines(0x101e) == [61])
     #expect(lines(0x1010) == [53] && lines(0x1020) == [9])
   }
@@ -275,7 +277,7 @@ import Testing
     arguments: [("", 0xef46_db37_51d8_e999), ("abc", 0x44bc_2cf5_ad77_0999)])
   func checksum(text: String, expected: UInt64) {
     let bytes = Array(text.utf8)
-    // The checksum is computed within the closure, where the array's buffer is valid.
+    // Invariant: the checksum is computed in the closure, where the array's buffer is valid.
     #expect(unsafe bytes.withUnsafeBytes { unsafe XXH64.checksum(of: $0) } == expected)
   }
 }

@@ -1,6 +1,6 @@
-/// The image, the registers and the stack of a program for AArch64 that has trapped.
+/// The image, the registers and the stack of an AArch64 program that has trapped.
 ///
-/// `Tests/Kit/Support/aarch64-snapshot/make` made this file under qemu-user.
+/// `Tests/Kit/Support/aarch64-snapshot/make` generated this file under qemu-user.
 enum AArch64Sample {
   /// The first instructions of the functions on the stack, innermost first.
   static let functions: [UInt64] = [0x2019c4, 0x2019d4, 0x201a44, 0x201a78]
@@ -10,7 +10,7 @@ enum AArch64Sample {
     0x550089a7d0, 0x203e50, 0x19c000, 0x2, 0x1, 0x202c80, 0x2018f4, 0x5500800788, 0x5500840b90, 0x0, 0x5500841028,
     0x202c80, 0x0, 0x5500800210, 0x201a24, 0x55008001a0, 0x2019cc,
   ]
-  /// The words of the stack, beginning at sp.
+  /// The words of the stack, from sp on.
   ///
   /// Return addresses are signed.
   static let stack: [UInt64] = [

@@ -4,7 +4,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests the unwind cross-check of a process on AArch64, which runs on a machine of any architecture.
+/// Tests the unwind cross-check of an AArch64 process, which runs on a machine of any architecture.
 @Suite("A snapshot of AArch64")
 struct AArch64UnwindTests {
   /// The snapshot of `AArch64Sample`, with the unwind tables that `crash-analyse unwind-tables` extracts from its image.
@@ -29,7 +29,7 @@ struct AArch64UnwindTests {
     let file = [UInt8](try Tool.run(["unwind-tables", "--build-id", ""], input: image).output)
     let header = try #require(UnwindTablesHeader(file, fileSize: file.count))
     #expect(header.buildID.count == 20 && header.index.size > 12 && header.frames.size > 100)
-    // The two sections are copied unchanged. In the file, the offset of a section is its address minus 0x200000.
+    // Copies the two sections unchanged. In the file, the offset of a section is its address minus 0x200000.
     for (section, start) in [(header.index, 0), (header.frames, Int(header.index.size))] {
       let place = Int(section.address) - 0x20_0000
       let copied = file[UnwindTablesHeader.size...].dropFirst(start).prefix(Int(section.size))
@@ -60,7 +60,7 @@ struct AArch64UnwindTests {
     let stack = try snapshot.unwound()
     #expect(stack.frames.prefix(2).map(\.pc) == [0x10, pc])
     #expect(stack.frames.prefix(2).map(\.found) == [.context, .scan])
-    // A pointer to data of the image is treated as a bad jump target only if the fault's syndrome confirms it.
+    // An address in the data of the image counts as a bad jump target only if the fault's syndrome confirms it.
     snapshot.registers[32] = 0x20_4ff8
     snapshot.isBadFetch = true
     #expect(try snapshot.unwound().frames.prefix(2).map(\.pc) == [0x20_4ff8, pc])
@@ -88,14 +88,14 @@ struct AArch64UnwindTests {
   @Test("unwinding ends at a frame whose stack pointer does not grow")
   func cycle() throws {
     var snapshot = try Self.snapshot(hasTables: false)
-    // The frame record at the start of the stack points to itself as the caller's frame record.
+    // The frame record at the start of the stack names itself as the caller's frame record.
     let start = snapshot.stackStart
     snapshot.registers[29] = start
     for (offset, word) in [(0, start), (8, snapshot.registers[32])] {
       for byte in 0..<8 { snapshot.stack[offset + byte] = UInt8(truncatingIfNeeded: word >> (byte * 8)) }
     }
     let stack = try snapshot.unwound()
-    // libdw itself refuses a caller whose stack pointer does not grow.
+    // libdw refuses a caller whose stack pointer is not above that of its callee.
     #expect(stack.stop == .noCaller && stack.frames.count == 2)
   }
 
@@ -115,7 +115,7 @@ struct AArch64UnwindTests {
     if seed % 5 == 0 {
       for index in snapshot.stack.indices { snapshot.stack[index] = .random(in: 0...255, using: &generator) }
     }
-    // Images at the ends of the address space, and without tables.
+    // Images at the ends of the address space, and images without tables.
     snapshot.images.append(Snapshot.Image(start: 0x30_0000, end: .max, bias: .max, tables: []))
     snapshot.images.append(Snapshot.Image(start: 0, end: 1, bias: 5, tables: snapshot.images[0].tables))
     let answer = try Tool.run(["unwind"], input: snapshot.request)

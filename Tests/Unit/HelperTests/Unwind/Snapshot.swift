@@ -6,7 +6,7 @@ import Testing
 
 /// A request to `crash-analyse unwind`.
 ///
-/// This file encodes the request byte by byte, in the format that crashd uses.
+/// This code encodes the request byte by byte, in the format that crashd uses.
 struct Snapshot {
   static let program = TestProgram.url("crash-analyse")
 
@@ -29,13 +29,13 @@ struct Snapshot {
 
   /// Takes a snapshot of this thread, in a callback of qsort.
   ///
-  /// The stack therefore contains frames of glibc.
+  /// Therefore the stack contains frames of glibc.
   static func take() throws -> Snapshot {
-    // The snapshot of 70 KiB is on the heap, because it must not be on the stack that it copies. Swift must also not
-    // copy it into a variable.
+    // The snapshot of 70 KiB is on the heap, because it must not be part of the stack that it copies. For the same
+    // reason, Swift must not copy it into a variable.
     let memory = UnsafeMutablePointer<cs_test_snapshot>.allocate(capacity: 1)
     defer { unsafe memory.deallocate() }
-    // `memory` has room for one snapshot, which the function fills completely.
+    // Invariant: `memory` has room for one snapshot, which the function fills completely.
     try #require(unsafe cs_test_take_snapshot(memory))
     let frames = unsafe withUnsafeBytes(of: &memory.pointee.frames) { unsafe Array($0.bindMemory(to: UInt64.self)) }
     let handlerFrames = unsafe Array(frames.prefix(memory.pointee.frame_count))
@@ -50,12 +50,12 @@ struct Snapshot {
   /// Returns the images of these frames, each with the unwind tables that `crash-analyse unwind-tables` extracts.
   private static func images(for frames: [UInt64]) throws -> [Image] {
     var list = [cs_test_image](repeating: cs_test_image(), count: 512)
-    // The array has as many elements as the limit that is passed.
+    // Invariant: the array has as many elements as the passed limit.
     let count = unsafe cs_test_list_images(&list, list.count)
     return try list.prefix(count).filter { image in
       frames.contains { image.start < $0 && $0 <= image.end }
     }.map { image in
-      // snprintf() has terminated the path with a NUL.
+      // Invariant: snprintf() has terminated the path with a NUL.
       let path = unsafe withUnsafeBytes(of: image.path) {
         unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
       }
@@ -81,7 +81,8 @@ struct Snapshot {
     return UnwindRequest(architecture: architecture, threads: [thread], images: list).encoded + parts
   }
 
-  /// Unwinds the snapshot in crash-analyse, with libunwind or, for another architecture than this machine's, with libdw.
+  /// Unwinds the snapshot in crash-analyse: with libunwind, or with libdw if the snapshot is from another architecture
+  /// than this machine's.
   func unwound() throws -> UnwindAnswer.Stack {
     let answer = try Tool.run(["unwind"], input: request)
     try #require(answer.status == 0, "\(answer.error)")

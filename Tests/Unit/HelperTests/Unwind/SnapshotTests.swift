@@ -10,8 +10,8 @@ struct SnapshotTests {
     let snapshot = try Snapshot.take()
     let stack = try snapshot.unwound()
     #expect(snapshot.handlerFrames.count > 4)
-    // Frame 0 is the same function in both stacks. The pc in the snapshot is a few instructions later than the pc that
-    // the handler's unwinder recorded.
+    // In both stacks, frame 0 is the same function. The pc in the snapshot is a few instructions later than the one
+    // that the handler's unwinder recorded.
     #expect(stack.frames.dropFirst().map(\.pc) == Array(snapshot.handlerFrames.dropFirst()))
     #expect(stack.frames.first?.found == .context)
     #expect(stack.frames.dropFirst().allSatisfy { $0.found == .cfi })
@@ -53,8 +53,8 @@ struct SnapshotTests {
     let image = try #require(snapshot.images.first { $0.start <= pc && pc < $0.end })
     snapshot.images = [image]
     snapshot.images[0].tables = try Tables.framePointers(of: image, at: pc)
-    // The frame record of the caller is at a higher address. The next frame record is at a lower address again, which
-    // forms a loop.
+    // The frame record of the caller is at a higher address. The frame record after it is at a lower address again, so
+    // the records form a loop.
     let start = snapshot.stackStart
     snapshot.registers[6] = start + 64
     for (offset, word) in [(64, start), (72, pc), (0, start + 64), (8, pc)] {
@@ -126,14 +126,14 @@ struct HostileRequestTests {
         tables[Int.random(in: UnwindTablesHeader.size..<tables.count, using: &generator)] = .random(
           in: 0...255, using: &generator)
       }
-      // The test corrects the checksum, because an attacker can also compute it.
+      // Corrects the checksum, because an attacker can also compute it.
       snapshot.images[index].tables = try Tables.resealed(tables)
     }
     let answer = try Tool.run(["unwind"], input: snapshot.request)
     if answer.status == 0 {
       #expect(UnwindAnswer([UInt8](answer.output), threads: 1) != nil)
     } else {
-      // libunwind may loop forever, or fault. The kernel ends the process at the limit of two seconds of CPU time.
+      // libunwind can loop forever, or fault. The kernel ends the process at the limit of two seconds of CPU time.
       #expect([-SIGSEGV, -SIGBUS, -SIGABRT, -SIGFPE, -SIGXCPU, -SIGKILL].contains(answer.status), "\(answer.status)")
       #expect(answer.output.isEmpty)
     }
@@ -142,7 +142,7 @@ struct HostileRequestTests {
   @Test("unwind tables with a wrong checksum are not used")
   func checksum() throws {
     var snapshot = try Snapshot.take()
-    // The test changes a byte of the checksum only. The rest of the file is therefore valid.
+    // Changes only a byte of the checksum. Therefore the rest of the file is valid.
     for index in snapshot.images.indices { snapshot.images[index].tables[8] ^= 1 }
     #expect(try snapshot.unwound().frames.allSatisfy { $0.found != .cfi })
   }

@@ -6,24 +6,25 @@ import Testing
 
 /// Builds unwind files byte by byte.
 enum Tables {
-  /// Returns the bytes of an unwind file with a correct checksum.
+  /// Returns the bytes of an unwind file, with a correct checksum.
   static func resealed(_ tables: [UInt8]) throws -> [UInt8] {
     var header = try #require(UnwindTablesHeader(tables, fileSize: tables.count))
     let checked = Array(tables[UnwindTablesHeader.checkedFrom...])
-    // The pointer and the count describe the same array.
+    // Invariant: the pointer and the count describe the same array.
     header.checksum = unsafe cs_ring_crc32c(0, checked, checked.count)
     return header.encoded + tables[UnwindTablesHeader.size...]
   }
 
   /// Builds an unwind file with one rule, which covers all code around `pc`.
   ///
-  /// By this rule, the caller's frame pointer is saved at the address in rbp, and the return address 8 bytes above.
+  /// According to this rule, the caller's frame pointer is at the address in rbp, and the return address 8 bytes above
+  /// it.
   static func framePointers(of image: Snapshot.Image, at pc: UInt64) throws -> [UInt8] {
     func words(_ words: [UInt32]) -> [UInt8] {
       words.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }
     }
     func distance(_ to: UInt64, from: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: to &- from) }
-    // .eh_frame_hdr has a table of one entry, and .eh_frame follows this section directly.
+    // .eh_frame_hdr has a table of one entry. .eh_frame follows this section directly.
     let index = image.start &- image.bias
     let frames = index + 20
     let function = pc &- image.bias &- 64
@@ -98,8 +99,8 @@ struct UnwindTablesTests {
   func damaged(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     var image = [UInt8](try Data(contentsOf: Snapshot.program))
-    // The test damages only the ELF header and the program headers, because crash-analyse reads nothing else except the
-    // tables.
+    // Damages only the ELF header and the program headers, because these and the tables are all that crash-analyse
+    // reads.
     for _ in 0..<20 { image[Int.random(in: 16..<1024, using: &generator)] = .random(in: 0...255, using: &generator) }
     let answer = try Tool.run(["unwind-tables", "--build-id", ""], input: image)
     #expect([0, 65].contains(answer.status), "\(answer.status) \(answer.error)")
@@ -126,7 +127,7 @@ struct UnwindTablesTests {
 
   /// Finds sections through the section table.
   ///
-  /// The result is independent of `crash-analyse unwind-tables`, which does not read this table.
+  /// `crash-analyse unwind-tables` does not read this table, so the result is independent of it.
   private static func sections(of image: [UInt8]) throws -> [String: (address: UInt64, bytes: ArraySlice<UInt8>)] {
     func number(_ at: Int, _ count: Int) -> Int {
       Int(image[at..<at + count].reversed().reduce(0) { $0 << 8 | UInt64($1) })
@@ -161,7 +162,7 @@ struct UnwindFormTests {
     other.threads[0].registers = (0..<33).map { UInt64($0) }
     #expect(other.encoded.count == UnwindRequest.headerBytes(threads: 1, images: 1, architecture: .aarch64))
     #expect(UnwindRequest(other.encoded, size: 408) == other)
-    // The architecture is the fourth word. Without the registers of AArch64 the request is too short.
+    // The architecture is the fourth word. Without the registers of AArch64, the request is too short.
     var bytes = request.encoded
     bytes[24] = 2
     #expect(UnwindRequest(bytes, size: 408) == nil)

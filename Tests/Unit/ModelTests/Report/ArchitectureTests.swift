@@ -1,10 +1,10 @@
 import CrashReport
 import Testing
 
-/// Tests reports of AArch64 in every readable format.
+/// Tests AArch64 reports in every readable format.
 @Suite("Reports of AArch64")
 struct ArchitectureTests {
-  /// A trap with the values 0x1000 to 0x101e in x0 to x30.
+  /// A trap with the values 0x1000 to 0x101e in the registers x0 to x30.
   static var report: CrashReport {
     var report = Sample.indexOutOfRange
     report.process.architecture = "aarch64"

@@ -5,7 +5,7 @@ import Testing
   import Glibc
 #endif
 
-/// Compares output with expected texts, which are files in the directory Golden.
+/// Compares output with expected texts (files in the directory Golden).
 ///
 /// CRASHSHIELD_UPDATE_GOLDEN=1 rewrites these files. Review the diff afterwards.
 enum Golden {

@@ -29,7 +29,7 @@ struct MemoryOmissionTests {
     #expect(json.contains(#""memoryOmitted":"operator""#))
     #expect(try ReportCoding.decode(json.utf8) == report(.operator))
     #expect(try !ReportCoding.encode(report(nil)).contains("memoryOmitted"))
-    // A reader must accept unknown values, because a later version may define further values.
+    // A reader must accept unknown values, because a later version can define more values.
     let later = try ReportCoding.decode(json.replacing(#""operator""#, with: #""later""#).utf8)
     #expect(later.memoryOmitted?.rawValue == "later")
   }

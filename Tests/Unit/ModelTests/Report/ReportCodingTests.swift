@@ -136,7 +136,7 @@ private enum Tree: Decodable {
 
   /// Returns the sorted paths of all keys.
   ///
-  /// The paths omit keys inside `dictionaries`, because these keys are arbitrary.
+  /// The paths omit the keys inside `dictionaries`, because these keys are arbitrary.
   func keys(dictionaries: Set<String>) -> [String] {
     paths(prefix: "", dictionaries: dictionaries).sorted()
   }

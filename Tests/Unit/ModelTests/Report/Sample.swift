@@ -1,7 +1,7 @@
 import CrashReport
 import TestKit
 
-/// Reports with fixed values, one for each kind of report that the output formats must handle.
+/// Reports with fixed values: one for each kind of report that the output formats must handle.
 enum Sample {
   /// A trap in a NIO handler of a release build, with runtime frames around the in-app frames.
   static var indexOutOfRange: CrashReport {
@@ -24,7 +24,7 @@ enum Sample {
 
   /// A report in which every JSON key is set.
   ///
-  /// The report has two crashed threads, one thread of the thread sweep, and losses.
+  /// It has two crashed threads, one thread of the thread sweep, and losses.
   static var everything: CrashReport {
     var report = indexOutOfRange
     report.process.unit = "cart.service"

@@ -20,7 +20,7 @@ def arm64_context(dump: MinidumpFile, thread) -> dict:
 
 
 def main() -> None:
-    # The reader prints a warning, because a block is missing that only Windows processes have.
+    # The reader warns about a missing block that only Windows processes have.
     logging.disable()
     dump = MinidumpFile.parse(sys.argv[1])
     threads = dump.threads.threads

@@ -5,12 +5,12 @@ import Testing
 
 /// Compares the results with `sim6_build.py`.
 ///
-/// In one simulation a new build runs next to the old build, and in the other a crash rate falls.
+/// In one simulation, a new build runs beside the old build. In the other one, the crash rate falls.
 @Suite("Build comparison and rate drop")
 struct BuildComparisonTests {
   /// Simulates both builds for 30 days.
   ///
-  /// Returns the day on which the e-value reached 100, and the number of the new build's crashes up to this day.
+  /// Returns the day on which the e-value reached 100, and the number of crashes of the new build until then.
   private static func run(
     share: Double, rate: Double, rise: Double, _ generator: inout SeededGenerator
   ) -> (day: Double, crashes: Int)? {
@@ -44,7 +44,7 @@ struct BuildComparisonTests {
     }
     let error = (found * (1 - found) / Double(runs)).squareRoot()
     #expect(abs(Double(foundDays.values.count) / Double(runs) - found) < 5 * error + 0.01)
-    // The tolerance covers the error of the mean of Python's 400 runs, and its rounding.
+    // The tolerance covers the error of the mean of Python's 400 runs, and the rounding of the mean.
     #expect(abs(foundDays.mean - days) < 5 * foundDays.standardError + 0.05, "\(foundDays.mean) days")
     #expect(abs(foundCrashes.mean - crashes) < 5 * foundCrashes.standardError + 0.05, "\(foundCrashes.mean) crashes")
   }

@@ -5,9 +5,9 @@ import Testing
 
 @Suite("Class statistics")
 struct ClassStatisticsTests {
-  /// Simulates a process that frees 100 objects a second for two hours.
+  /// Simulates a process that frees 100 objects per second, for two hours.
   ///
-  /// One object in a hundred is used after its free.
+  /// The process uses one of a hundred objects after it has freed the object.
   private static func simulate() -> (ClassStatistics, accesses: Int, hits: Int) {
     var generator = SeededGenerator(seed: 91)
     var statistics = ClassStatistics(className: "App.Session", build: "7f3a", bytesPerSlot: 112, slots: 50)
@@ -45,7 +45,7 @@ struct ClassStatisticsTests {
     #expect(try #require(summary.detection).interval.contains(truth))
     #expect(abs(try #require(summary.hitsPerMillionRequests).estimate - Double(hits) / 7_200 * 1e6) < 1e-6)
     #expect(try #require(summary.crashShare) == 1 / summary.missed)
-    // 90 % of the delays are below 0.5 s · ln 10, in which the process frees 115 objects.
+    // 90 % of the delays are below 0.5 s · ln 10. In this time, the process frees 115 objects.
     #expect(abs(Double(summary.suggestedSlots) - 115) < 35)
     #expect(summary.groups == 3)
     #expect(summary.runSinceNewGroup < hits - 2 && summary.runSinceNewGroup > hits - 50)

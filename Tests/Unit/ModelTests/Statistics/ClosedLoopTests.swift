@@ -5,7 +5,7 @@ import Testing
 
 /// Tests the policy loop on simulated services.
 ///
-/// The limits in the assertions are requirements of the design.
+/// The limits in the expectations are requirements of the design.
 @Suite("Closed loop")
 struct ClosedLoopTests {
   @Test("a fleet of 400 builds has at most one false alarm per service and year, and nine of ten bugs are diagnosed")
@@ -23,14 +23,14 @@ struct ClosedLoopTests {
     #expect(Double(result.falseSwitches) <= result.service_years)
     #expect(Double(result.diagnosedBugs) > 0.85 * Double(result.bugs))
     #expect(unprotected.diagnosedBugs == 0)
-    // The share compares crashes per bug, because the two runs drew different numbers of bugs.
+    // Compares crashes per bug, because the two runs drew different numbers of bugs.
     let share =
       Double(result.crashes) / Double(result.bugs) / (Double(unprotected.crashes) / Double(unprotected.bugs))
     #expect(share < 0.8, "\(share)")
     #expect(result.raisedDays < 0.15 * result.days)
   }
 
-  /// Simulates crashes of a service whose rate may change on a given day.
+  /// Simulates the crashes of a service whose crash rate can change on a given day.
   ///
   /// Returns the times at which the policy raised the protection level.
   private static func switches(

@@ -5,12 +5,12 @@ import Testing
 
 /// Compares the results with `sim2_censor.py`.
 ///
-/// Late accesses are rarely caught, but the estimate is still unbiased.
+/// The quarantine detects late accesses rarely, but the estimate is still unbiased.
 @Suite("Delay distribution")
 struct DelayDistributionTests {
   static let grid = [0.01, 0.05, 0.1, 0.3, 1]
 
-  /// Simulates one repetition with 200 use-after-frees under varying traffic.
+  /// Simulates one repetition: 200 use-after-frees under varying traffic.
   ///
   /// The quarantine has 50 queue slots and a sampled part.
   private static func hits(_ law: DelayLaw, _ generator: inout SeededGenerator) -> (
@@ -46,15 +46,15 @@ struct DelayDistributionTests {
       for (index, t) in Self.grid.enumerated() { estimates[index].add(hits.count(within: t).estimate / 200) }
     }
     for (index, t) in Self.grid.enumerated() {
-      // The error of the binning is at most the width of one bin times the slope of the law. A bin is a fiftieth wide
-      // in the logarithm of the delay.
+      // The error of the binning is at most the width of one bin times the slope of the law. In the logarithm of the
+      // delay, a bin has the width 1/50.
       let binError = (law.share(within: t * 1.06) - law.share(within: t / 1.06)) / 10
       let estimate = estimates[index]
       #expect(
         abs(estimate.mean - law.share(within: t)) < 4 * estimate.standardError + binError,
         "at \(t) s: \(estimate.mean) ± \(estimate.standardError), true \(law.share(within: t))")
       // Over 150 repetitions, the spread has a standard error of 6 %. The error is larger where a few large weights
-      // dominate. At 1 s, a few hits at the highest rates have these weights.
+      // dominate: at 1 s, a few hits (detected accesses) at the highest rates have such weights.
       let ratio = estimate.standardDeviation / pythonSpread[index]
       #expect(ratio > 0.6 && ratio < (t < 1 ? 1.7 : 2.5), "spread at \(t) s: \(estimate.standardDeviation)")
     }

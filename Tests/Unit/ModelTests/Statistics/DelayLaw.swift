@@ -1,6 +1,6 @@
 import Foundation
 
-/// The delay laws of the Python simulations.
+/// The distributions of delays in the Python simulations.
 enum DelayLaw {
   case exponential10ms
   case lognormal50ms

@@ -35,7 +35,7 @@ struct DetectionProbabilityTests {
       #expect(detection.interval.contains(detection.estimate))
     }
     // The interval must contain the true value in 95 % of the runs. If the share of runs is more than four standard
-    // errors lower, the formula has an error.
+    // errors below, the formula is wrong.
     #expect(Double(held) > Double(runs) * 0.95 - 4 * (Double(runs) * 0.95 * 0.05).squareRoot())
   }
 

@@ -6,7 +6,7 @@ import Testing
 /// Compares the results with `sim5_stop.py`, which computes when the quarantine has found enough groups to stop.
 @Suite("Group coverage")
 struct GroupCoverageTests {
-  /// Draws hits of groups with Zipf frequencies until the rule stops.
+  /// Draws hits (detected accesses) of groups with Zipf frequencies, until the rule stops.
   ///
   /// Returns the number of hits, and the share of accesses that belong to groups without a hit.
   private static func run(
@@ -41,8 +41,7 @@ struct GroupCoverageTests {
       hitCounts.add(result.hits)
       unseenShares.add(result.unseen)
     }
-    // The tolerance also covers the error of Python's mean, which is slightly smaller than the error of this test's
-    // mean.
+    // The tolerance also covers the error of Python's mean, which is slightly smaller than that of this test's mean.
     #expect(abs(hitCounts.mean - hits) < 5 * hitCounts.standardError + 0.5, "\(hitCounts.mean)")
     #expect(abs(unseenShares.mean - unseen) < 5 * unseenShares.standardError + 0.001, "\(unseenShares.mean)")
     #expect(unseenShares.mean < 0.05)

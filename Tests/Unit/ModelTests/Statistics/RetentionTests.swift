@@ -3,12 +3,12 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// Compares the results with `sim1_quarantine.py`, which counts the accesses that a quarantine of bounded size catches.
+/// Compares the results with `sim1_quarantine.py`, which counts the accesses that a quarantine of bounded size detects.
 @Suite("Retention")
 struct RetentionTests {
   @Test("a simulated quarantine keeps objects with the computed probability: in the queue, the sampled part, and both")
   func simulatedQuarantine() {
-    // Simulates deallocations one by one. Each object is accessed once, after one of the delays below.
+    // Simulates deallocations one after the other. Each object is accessed once, after one of the delays below.
     let retention = Retention(slots: 20, deallocationsPerSecond: 100)
     let share = 0.05
     let delays = [0.05, 0.15, 0.2, 0.3, 0.6, 1.2]
@@ -25,7 +25,7 @@ struct RetentionTests {
     let objects = 60_000 * Simulation.scale
     for object in 0..<objects {
       time += generator.exponential(mean: 0.01)
-      // A linear scan is fast enough, because the delays are short and therefore few accesses wait.
+      // A linear scan is fast enough: the delays are short, so few accesses are pending.
       for access in due where access.time <= time {
         let queued = queue.contains(access.object)
         let explored = explorer.contains(access.object)
@@ -48,8 +48,8 @@ struct RetentionTests {
     for (index, delay) in delays.enumerated() {
       let n = asked[index]
       func agrees(_ seen: Double, _ expected: Double) -> Bool {
-        // The tolerance is 6 standard deviations of independent objects. The test adds 0.002, because adjacent objects
-        // in a queue are not independent.
+        // The tolerance is 6 standard deviations for independent objects. It also contains 0.002, because neighboring
+        // objects of a queue are not independent.
         abs(seen / n - expected) < 6 * (expected * (1 - expected) / n).squareRoot() + 0.002
       }
       #expect(agrees(inQueue[index], retention.queueProbability(after: delay)), "queue at \(delay) s")
@@ -77,8 +77,8 @@ struct RetentionTests {
 
   @Test("the probability for an exponential delay equals its closed form")
   func closedForm() {
-    // The closed form is 1 - (λ/(λ+μ))^K: λ = 10,000/s is the rate of deallocations, 1/μ = 0.01 s the mean delay, and
-    // K = 50 the number of slots. The integral is computed by midpoints of the delay's quantiles.
+    // The closed form is 1 - (λ/(λ+μ))^K: λ = 10,000/s is the rate of deallocations, 1/μ = 0.01 s the mean delay, and K
+    // = 50 the number of slots. The sum approximates the integral by the midpoints of the delay's quantiles.
     let retention = Retention(slots: 50, deallocationsPerSecond: 10_000, explorerShare: 0)
     let steps = 2_000
     let mean =
@@ -94,8 +94,8 @@ struct RetentionTests {
     let retention = Retention(slots: 20, deallocationsPerSecond: 100)
     #expect(retention.explorerProbability(after: 0) == 0.05)
     #expect(abs(retention.explorerProbability(after: 0.8) - 0.05 * exp(-1)) < 1e-15)
-    // The queue of 20 has evicted the object long before 1.2 s. At 1.2 s, only the sampled part can still contain the
-    // object.
+    // The queue of 20 objects has evicted the object long before 1.2 s. Therefore only the sampled part can contain the
+    // object at 1.2 s.
     #expect(abs(retention.probability(after: 1.2) - 0.05 * exp(-1.5)) < 1e-9)
   }
 

@@ -4,8 +4,8 @@ import Foundation
 
 /// A SplitMix64 generator that starts from a seed.
 ///
-/// With the same seed, the generator returns the same numbers on each run. A simulation therefore always passes or
-/// always fails.
+/// With the same seed, the generator returns the same numbers in each run. Therefore a simulation either always passes
+/// or always fails.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 
@@ -28,12 +28,14 @@ struct SeededGenerator: RandomNumberGenerator {
   mutating func gamma(shape: Double, scale: Double) -> Double { scale * RandomVariates.gamma(shape: shape, &self) }
   /// Returns a number below `count`.
   ///
-  /// The bias of the modulus is about 2⁻⁵⁰ for the counts that the tests use.
+  /// For the counts that the tests use, the bias of the modulus is about 2⁻⁵⁰.
   mutating func below(_ count: Int) -> Int { Int(next() % UInt64(count)) }
 
-  /// Returns a number with a Poisson distribution, by summing the gaps between events.
+  /// Returns a number with a Poisson distribution.
   ///
-  /// The time grows with the mean. The function is therefore suitable for means up to some hundreds.
+  /// Sums the gaps between events.
+  ///
+  /// The time grows with the mean. Therefore the function suits means up to some hundreds.
   mutating func poisson(_ mean: Double) -> Int {
     var count = 0
     var time = exponential(mean: 1)
@@ -65,8 +67,8 @@ struct Measurements {
 
 /// The factor by which the simulations are larger than usual.
 ///
-/// `DANGLING_SIMULATION_SCALE=10` makes each simulation ten times as large. The tolerances then become smaller, because
-/// the standard errors do.
+/// `DANGLING_SIMULATION_SCALE=10` makes each simulation ten times as large. Then the tolerances are smaller, because
+/// the standard errors are.
 ///
 /// If the variable is set, even to 1, the simulations print their results.
 enum Simulation {

@@ -6,7 +6,7 @@ import Testing
 /// Compares the results with `sim3_change.py`, in which use-after-free crashes become more frequent.
 @Suite("Shiryaev–Roberts detector")
 struct ShiryaevRobertsTests {
-  /// Returns the number of days until an alarm, with one observation a day.
+  /// Returns the number of days until an alarm, with one observation per day.
   ///
   /// Returns nil if there is no alarm within `limit` days.
   private static func daysToAlarm(
@@ -32,11 +32,11 @@ struct ShiryaevRobertsTests {
     for _ in 0..<250 * Simulation.scale {
       let day = Self.daysToAlarm(
         rate: { $0 < 30 ? rate : rate * rise }, expected: rate, limit: 430, &generator)
-      // The test excludes a run with an alarm before the rise, as the Python simulation does.
+      // Skips a run with an alarm before the rise, as the Python simulation does.
       if let day, day < 30 { continue }
       delays.add(Double((day ?? 429) - 29))
     }
-    // The tolerance of 0.06 covers the error of Python's means, which are taken over about 1,450 runs.
+    // The tolerance of 0.06 covers the error of Python's means, which are over about 1,450 runs.
     #expect(
       abs(delays.mean - python) < 4 * delays.standardError + 0.06, "\(delays.mean) ± \(delays.standardError) days")
   }
@@ -64,8 +64,7 @@ struct ShiryaevRobertsTests {
     for (expected, days, before) in [(0.1, 1.0, 0.0), (0.5, 1, 3), (0.02, 0.04, 1), (2, 7, 5)] {
       var detector = ShiryaevRoberts()
       detector.observe(days: 3, expected: 1, events: before)
-      // The mean over the Poisson distribution is computed as a sum. The probability of 400 or more events is
-      // negligible.
+      // Computes the mean over the Poisson distribution as a sum. The probability of 400 or more events is negligible.
       var mean = 0.0
       for events in 0..<400 {
         var next = detector

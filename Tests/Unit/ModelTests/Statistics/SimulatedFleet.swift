@@ -2,9 +2,9 @@ import Foundation
 
 @testable import DanglingStatistics
 
-/// The simulation of `sim7_loop.py` with the real policy loop.
+/// The simulation of `sim7_loop.py`, with the real policy loop.
 ///
-/// The simulation has services, their builds, bugs in some builds, and the effect of the protection.
+/// It simulates services, their builds, bugs in some builds, and the effect of the protection.
 struct SimulatedFleet {
   struct Result {
     var builds = 0
@@ -26,19 +26,19 @@ struct SimulatedFleet {
     var isDiagnosed = false
   }
 
-  /// The number of crashes per day that are wrongly diagnosed as use-after-free.
+  /// The number of crashes per day with a wrong use-after-free diagnosis.
   var background = 0.3
-  /// The share of uncaught accesses that crash the process, as measured in the crash matrix.
+  /// The share of undetected accesses that crash the process, as measured in the crash matrix.
   var crashShare = 0.57
   /// The share of use-after-free crashes whose class the report names (rule L1).
   var namedShare = 0.49
-  /// The share of accesses that each level catches in protected classes.
+  /// The share of the accesses to protected classes that each level detects.
   var caughtShare: [ProtectionLevel: Double] = [.off: 0, .base: 0.7, .raised: 0.9]
   var rules = ProtectionRules(allowsAutomaticProtection: true)
 
   /// Simulates one service.
   ///
-  /// The builds of the service follow one another and run for 14 days each.
+  /// The builds of the service follow one after the other. Each runs for 14 days.
   func run(builds: Int, _ generator: inout SeededGenerator, into result: inout Result) {
     var loop = PolicyLoop(rules: rules)
     var incarnation = 0

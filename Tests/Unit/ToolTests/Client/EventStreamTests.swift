@@ -137,7 +137,7 @@ struct EventStreamTests {
     }
     defer { daemon.stop() }
     var ends: [Int32] = [0, 0]
-    // The pointer covers the two elements that pipe() writes.
+    // Invariant: the pointer covers the two elements that pipe() writes.
     try #require(unsafe pipe(&ends) == 0)
     // Without FD_CLOEXEC, a child process of another test would keep this end of the pipe open.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }

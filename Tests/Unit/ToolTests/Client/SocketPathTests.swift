@@ -11,7 +11,7 @@ struct SocketPathTests {
     let directory = "/tmp/cs-runtime-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
     defer { try? FileManager.default.removeItem(atPath: directory) }
-    // The path's C string is valid during the calls.
+    // Invariant: the C string is valid during the calls.
     try #require(unsafe chmod(directory, mode) == 0 && (owner == geteuid() || chown(directory, owner, owner) == 0))
     let path = SocketPath.find(
       option: nil, environment: ["XDG_RUNTIME_DIR": directory], systemDirectory: "/nonexistent")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests crashd's command line, and which source of a setting takes precedence.
+/// Tests crashd's command line, and which source of a setting overrides the others.
 @Suite("crashd --check-config")
 struct CheckConfigTests {
   private func crashd(
@@ -14,8 +14,8 @@ struct CheckConfigTests {
     let (output, complaint) = (Pipe(), Pipe())
     (process.standardOutput, process.standardError) = (output, complaint)
     try process.run()
-    // Both outputs of crashd are shorter than a pipe's buffer, and crashd therefore cannot block while the test reads
-    // one of them.
+    // Both outputs of crashd fit into the buffers of their pipes, so crashd cannot block while the test reads one of
+    // them.
     let texts = [output, complaint].map {
       String(decoding: $0.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     }

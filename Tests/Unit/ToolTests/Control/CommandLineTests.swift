@@ -13,7 +13,7 @@ struct CommandLineTests {
     var complaint: String
   }
 
-  /// Returns the path of a built program, which is in the directory of the test bundle.
+  /// Returns the path of a built program in the directory of the test bundle.
   static func product(_ name: String) throws -> String {
     let runner = URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
     return runner.deletingLastPathComponent().appending(path: name).path
@@ -21,10 +21,10 @@ struct CommandLineTests {
 
   /// Runs crashctl.
   ///
-  /// The process has only the variables in `environment`.
+  /// The process gets only the variables in `environment`.
   ///
-  /// After the first line of crashctl's output, the function calls `afterFirstLine` with the pid. The input of crashctl
-  /// is then still open.
+  /// Calls `afterFirstLine` with the pid when crashctl has printed its first line. At this time, the input of crashctl
+  /// is still open.
   static func crashctl(
     _ arguments: [String], environment: [String: String] = [:], input: String = "",
     afterFirstLine: ((pid_t) -> Void)? = nil
@@ -40,13 +40,13 @@ struct CommandLineTests {
     process.standardOutput = output
     process.standardError = complaint
     try runUnblocked(process)
-    // If crashctl hangs for 300 seconds, the test kills it. The pipes of crashctl then close, and the test fails
-    // instead of hanging.
+    // If crashctl hangs for 300 seconds, the test kills it. This closes the pipes of crashctl, so the test fails and
+    // does not hang.
     let pid = process.processIdentifier
     let watchdog = DispatchWorkItem { kill(pid, SIGKILL) }
     DispatchQueue.global().asyncAfter(deadline: .now() + 300, execute: watchdog)
     defer { watchdog.cancel() }
-    // The input is shorter than the pipe's buffer. Writing the input therefore cannot block.
+    // The input fits into the buffer of the pipe. Therefore writing it cannot block.
     try typed.fileHandleForWriting.write(contentsOf: Data(input.utf8))
     if let afterFirstLine {
       while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8) {}
@@ -54,8 +54,8 @@ struct CommandLineTests {
     } else {
       try typed.fileHandleForWriting.close()
     }
-    // Each output is shorter than its pipe's buffer. Therefore, crashctl cannot block on one pipe while the test reads
-    // the other pipe to its end.
+    // Each output fits into the buffer of its pipe. Therefore crashctl cannot block on one pipe while the test reads
+    // the other one.
     let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     let words = String(decoding: complaint.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
@@ -65,14 +65,14 @@ struct CommandLineTests {
       complaint: words)
   }
 
-  /// Starts the process with no signal blocked.
+  /// Starts the process with an empty signal mask.
   ///
   /// A child inherits the signal mask of the thread that starts it. The test runs on a thread of Dispatch, which blocks
   /// most signals.
   static func runUnblocked(_ process: Process) throws {
     var nothing = sigset_t()
     var before = sigset_t()
-    // The pointers are used during the calls only. The thread restores its signal mask directly after it has started
+    // Invariant: the calls do not keep the pointers. The thread restores its signal mask directly after it has started
     // the process.
     unsafe sigemptyset(&nothing)
     unsafe pthread_sigmask(SIG_SETMASK, &nothing, &before)
@@ -80,7 +80,9 @@ struct CommandLineTests {
     try process.run()
   }
 
-  /// A daemon that answers every call like a crashd with two reports.
+  /// A simulated crashd with two reports.
+  ///
+  /// It answers every call.
   static func daemon() throws -> FakeDaemon {
     try FakeDaemon { connection in
       while let call = connection.call() {
@@ -272,7 +274,7 @@ struct CommandLineTests {
     #expect(ids.output == "aa11\nbb22\n", "\(ids.complaint)")
     let missing = try Self.crashctl(["list", "zz"], environment: environment)
     #expect(missing.status == 1 && missing.complaint.hasPrefix("crashctl: no crash matches 'zz'"))
-    // A verb after options is an error, because crashctl does not treat it as a search word.
+    // A verb after options is an error: crashctl does not treat it as a search word.
     let misplaced = try Self.crashctl(["--json=short", "show"], environment: environment)
     #expect(misplaced.status == 2 && misplaced.complaint.contains("options follow the verb"))
   }

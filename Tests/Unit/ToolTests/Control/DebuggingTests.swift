@@ -10,14 +10,18 @@ import Testing
 /// Tests that crashctl never passes strings of a crashed process as commands to a debugger, a pager or a shell.
 @Suite("Attacks on crashctl debug and the pager")
 struct DebuggingTests {
-  /// A directory of files that is removed when the object is deallocated.
+  /// A directory of files.
+  ///
+  /// The deinit removes it.
   private struct Scratch: ~Copyable {
     let path = "/tmp/cs-debug-\(UUID().uuidString.prefix(8))"
 
     init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false) }
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Makes a program with a build id under the given file name, by copying crashctl.
+    /// Creates a program that has a build ID, under this file name.
+    ///
+    /// It is a copy of crashctl.
     func program(_ name: String) throws -> String {
       let copy = "\(path)/\(name)"
       try FileManager.default.copyItem(atPath: CommandLineTests.product("crashctl"), toPath: copy)
@@ -29,9 +33,9 @@ struct DebuggingTests {
     try #require(ImageBuildID.read(CommandLineTests.product("crashctl")))
   }
 
-  /// Runs `crashctl debug` for a crash of a process with this executable and build id.
+  /// Runs `crashctl debug` for a crash of a process with this executable and this build ID.
   ///
-  /// The debugger prints its arguments.
+  /// The program that stands for the debugger prints its arguments.
   private static func debug(
     _ executable: String, _ buildID: String, environment: [String: String] = [:]
   ) throws -> CommandLineTests.Result {

@@ -145,7 +145,7 @@ struct DoctorTests {
       let finding = facts.handlers
       #expect(finding.level == level && finding.sentence.contains("at the program's last crash (bb22)"))
       #expect(finding.sentence.hasSuffix("SIGSEGV by /lib/gc.so, SIGABRT back to default") == (level == .warning))
-      // The path /srv/sho is only a prefix of /srv/shop, and belongs to another program.
+      // The path /srv/sho is a prefix of /srv/shop, but is that of another program.
       #expect(!LastCrashFacts(executable: "/srv/sho", client: client).handlers.sentence.contains("bb22"))
       #expect(facts.requests == nil)
     }
@@ -217,7 +217,7 @@ struct DoctorTests {
     }
     let path = scratch.path + "/spool"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-    // chmod() reads the path only during the call.
+    // Invariant: chmod() reads the path only during the call.
     #expect(unsafe chmod(path, mode) == 0)
     let finding = doctor.machine().first { $0.subject == "spool" }
     #expect(finding?.level == (mode == 0o777 ? .warning : .good), "\(finding?.sentence ?? "")")
@@ -250,7 +250,7 @@ struct DoctorTests {
     try Self.run(["objcopy", "--strip-all", "--add-gnu-debuglink=\(debug)", source, program])
     let found = try #require(doctor.program(program).first { $0.subject == "symbols" })
     #expect(found.level == .good && found.sentence == "functions, files and lines from '\(debug)'")
-    // Now the debug file has the build id of another program.
+    // Give the debug file the build ID of another program.
     try Self.run(["objcopy", "--only-keep-debug", try CommandLineTests.product("crashctl"), debug])
     #expect(doctor.program(program).first { $0.subject == "symbols" }?.level == .warning)
   }
@@ -352,7 +352,7 @@ struct DoctorTests {
     let silent = try guards("")
     #expect(silent.level == .note && silent.remedy.contains("Shield.selfTest()"))
     #expect(try guards(#","selfTest":null"#) == silent)
-    // If crashd has no data about the process, it is not attached, and doctor reports nothing about guards.
+    // If crashd has no data about the process, the process is not attached, and doctor reports nothing about guards.
     #expect(try levels()["guards"] == nil)
   }
 

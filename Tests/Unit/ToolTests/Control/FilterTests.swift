@@ -54,7 +54,7 @@ struct FilterTests {
     Flag(words: ["--until=@1795248611"], parameter: "until", value: .string("2026-11-21T08:10:11.999999Z")),
   ]
 
-  /// For each other string parameter of the filter, crashctl has an option with the name of the parameter.
+  /// For each other string parameter of the filter, crashctl has an option of the same name.
   static let crashFlags =
     namedFlags
     + ReportFilter.texts.map(\.name).filter { name in !namedFlags.contains { $0.parameter == name } }.map {
@@ -73,7 +73,7 @@ struct FilterTests {
     Flag(words: ["--kind", "index"], parameter: "kind", value: .string("index")),
     Flag(words: ["--site", "Shop.swift:12"], parameter: "site", value: .string("Shop.swift:12")),
     Flag(words: ["--route", "GET /cart"], parameter: "route", value: .string("GET /cart")),
-    // A number names a kind that a later version defines.
+    // An unknown number stands for a kind that a later version defines.
     Flag(words: ["--kind", "99"], parameter: "kind", value: .string("99")),
     Flag(words: ["-S", "@1795248611"], parameter: "since", value: .string("2026-11-21T08:10:11Z")),
   ]
@@ -94,7 +94,7 @@ struct FilterTests {
 
   static let filterNames = Set((crashFlags + incidentFlags).map(\.parameter))
 
-  /// Runs the verb, and returns the parameters of its first call of the method.
+  /// Runs the verb, and returns the parameters of the first call of its method.
   ///
   /// The daemon answers every call with an error, which ends each verb.
   private func asked(_ words: [String], method: String) throws -> [String: JSONValue] {

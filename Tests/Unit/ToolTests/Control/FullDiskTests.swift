@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Tests crashd on a full file system that the test mounts.
+/// Tests crashd on a full file system.
 ///
-/// The file system is in a mount namespace that ends with the test.
+/// The test mounts it in a mount namespace that ends with the test.
 @Suite("A disk that is full when crashd starts")
 struct FullDiskTests {
   /// The script has two arguments: the directory of the built programs, and a scratch directory.
@@ -54,7 +54,7 @@ struct FullDiskTests {
     let (status, output) = try Self.run([
       "timeout", "--kill-after=5", "300", "unshare", "-m", "sh", "-c", Self.script, "sh", products, scratch.path,
     ])
-    // The script exits with 77 if it cannot mount a tmpfs. A container may allow the namespace, but not the mount.
+    // The script exits with 77 if it cannot mount a tmpfs. A container can allow the namespace, but not the mount.
     if status == 77 { return }
     #expect(status == 0, "\(output)")
     let lines = output.split(separator: "\n")

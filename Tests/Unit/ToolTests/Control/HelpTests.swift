@@ -56,8 +56,7 @@ struct HelpTests {
   func idCompletion() throws {
     let daemon = try CommandLineTests.daemon()
     defer { daemon.stop() }
-    // These are the arguments that ArgumentParser's completion script passes when the cursor is after "crashctl show
-    // b".
+    // ArgumentParser's completion script passes these arguments if the cursor is after "crashctl show b".
     let words = ["---completion", "show", "--", "positional@0", "2", "1", "crashctl", "show", "b"]
     let known = try CommandLineTests.crashctl(words, environment: ["CRASHD_SOCKET": daemon.socketPath])
     #expect(known.output == "bb22\n")

@@ -9,9 +9,9 @@ import Testing
 
 @Suite("crashctl prune, reanalyze --all, debug and top")
 struct LongWorkTests {
-  /// A daemon that answers like a crashd with two reports and 2,053 old reports.
+  /// A simulated crashd with two reports and 2,053 old reports.
   ///
-  /// One of the two reports gets another diagnosis when it is reanalyzed.
+  /// One of the two reports gets another diagnosis when crashd analyzes it again.
   private func daemon() throws -> FakeDaemon {
     let calls = Mutex(0)
     return try FakeDaemon { connection in
@@ -72,7 +72,8 @@ struct LongWorkTests {
 
   @Test("if the executable on disk is of another build, debug prints this and passes only the core to the debugger")
   func debug() throws {
-    // This test uses /bin/echo as the debugger and /bin/true as the core, because crashctl only needs existing files.
+    // This test uses /bin/echo as the debugger and /bin/true as the core file, because crashctl only needs existing
+    // files.
     let words = try crashctl(["debug", "bb", "--debugger", "/bin/echo", "--core", "/bin/true"])
     #expect(words.status == 0 && words.output == "-c /bin/true\n")
     #expect(words.complaint.hasPrefix("crashctl: '/srv/shop' is not the build that crashed"))
@@ -141,8 +142,8 @@ struct LongWorkTests {
       return
     }
     #expect(reason == "its file in '\(directory)' has characters that a debugger may take for commands")
-    // crashctl finds a core in the same directory if the name of the core has no characters that a debugger may take
-    // for commands.
+    // crashctl finds a core file in the same directory, unless its name contains characters that a debugger could
+    // interpret as commands.
     try leaveCore(at: "\(directory)/core.shop.4711")
     #expect(try find() == .file("\(directory)/core.shop.4711"))
   }

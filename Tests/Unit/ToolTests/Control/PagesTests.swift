@@ -9,7 +9,9 @@ import Testing
 struct PagesTests {
   private static let count = 1_203
 
-  /// A daemon that answers `List` like a crashd with 1,203 reports, including page sizes and cursors.
+  /// A simulated crashd with 1,203 reports.
+  ///
+  /// It answers `List`, with page sizes and cursors.
   private func daemon(beforePage: @escaping @Sendable (_ number: Int) -> Void = { _ in }) throws -> FakeDaemon {
     try FakeDaemon { connection in
       var calls = 0
@@ -82,7 +84,7 @@ struct PagesTests {
     let turned = try CommandLineTests.crashctl(["list", "--all", "-r", "--json=short", "--socket", daemon.socketPath])
     #expect(try ids(turned.output) == expected.reversed())
     let text = try CommandLineTests.crashctl(["list", "--all", "--socket", daemon.socketPath])
-    // The output has one line for each report, and one line for the headings.
+    // The output has one line per report, and one line with the headings.
     #expect(text.output.split(separator: "\n").count == Self.count + 1)
   }
 
@@ -90,8 +92,8 @@ struct PagesTests {
   func streams() throws {
     let isWritten = DispatchSemaphore(value: 0)
     let daemon = try daemon { number in
-      // The test waits for the first line. The test fails at this timeout if crashctl requests the second page before
-      // it writes the first page.
+      // Wait for the first line. If crashctl requests the second page before it has written the first page, the test
+      // fails at this timeout.
       if number == 2 { #expect(isWritten.wait(timeout: .now() + 120) == .success) }
     }
     defer { daemon.stop() }

@@ -6,9 +6,9 @@ import Testing
 
 @Suite("crashctl rm, prune, and a follower that starts too late")
 struct RemovalTests {
-  /// A daemon that answers like crashd, but refuses the id `zz`.
+  /// A simulated crashd that refuses the id `zz`.
   ///
-  /// The daemon answers a subscription without `expired` as if the subscriber's cursor had expired.
+  /// If a subscription does not have `expired`, the daemon answers as if the subscriber's cursor had expired.
   private func daemon() throws -> FakeDaemon {
     try FakeDaemon { connection in
       while let call = connection.call() {
@@ -79,8 +79,7 @@ struct RemovalTests {
     let result = try CommandLineTests.crashctl(["follow", "--subscriber", "mail", "--socket", daemon.socketPath])
     #expect(result.complaint.hasPrefix("crashctl: dropped an unreadable report: "), "\(result.complaint)")
     #expect(result.output.hasSuffix("bb22\n") && result.output.split(separator: "\n").count == 1)
-    // The test compares only the first two acknowledgements, because the client subscribes again after the end of the
-    // first stream.
+    // Compare only the first two acknowledgments, because the client subscribes again when the first stream has ended.
     #expect(acknowledged.withLock { $0.prefix(2) } == [true, false])
   }
 

@@ -17,7 +17,7 @@ struct ReportSelectorTests {
       ("shop", ["name=shop", "unit=shop.service"]),
       ("shop.service", ["unit=shop.service", "name=shop.service", "unit=shop.service.service"]),
       ("/srv/shop", ["executable=/srv/shop"]), ("CAFE", ["name=CAFE", "unit=CAFE.service", "group=cafe"]),
-      // This number has more digits than a pid, and is therefore not searched as a pid.
+      // This number has more digits than a pid, so crashctl does not search for it as a pid.
       ("12345678", ["name=12345678", "unit=12345678.service", "group=12345678"]), ("", []),
     ])
   func meanings(word: String, expected: [String]) {
@@ -59,7 +59,7 @@ struct ReportSelectorTests {
     for word in ["4711", "bb", "shop", nil] { #expect(try id(word) == "bb22") }
     calls.withLock { $0.removeAll() }
     _ = try id("bb")
-    // crashctl first requests the word as an id. If this request succeeds, crashctl requests no list.
+    // crashctl first requests the word as the id of a report. If this request succeeds, it requests no list.
     #expect(calls.withLock { $0.contains { $0.contains("Crashd.List") } } == false)
     #expect(throws: ClientError.refused(.noSuchReport(id: "dead"))) { try id("dead") }
     let base = ReportFilter(signal: "SIGILL")
@@ -68,7 +68,7 @@ struct ReportSelectorTests {
     #expect(try ReportSelector.filter("none", over: base, of: client) == nil)
   }
 
-  /// A crashd without reports and with one incident.
+  /// A simulated crashd without reports and with one incident.
   private static func daemonWithIncident() throws -> FakeDaemon {
     let incident = IncidentReport(
       id: "d2d7f90b0329b8b6-8f1bbcdc00000001", first: "2026-11-21T08:10:11Z", last: "2026-11-21T08:10:11Z", count: 1,

@@ -2,12 +2,12 @@ import CrashControl
 import Foundation
 import Testing
 
-/// Tests `run` and `demo` with the real crashd, which is in the same directory as crashctl.
+/// Tests `run` and `demo` with the real crashd in the directory of crashctl.
 @Suite("crashctl run")
 struct RunTests {
   /// Runs the body with a directory in which crashctl creates its own temporary directory.
   ///
-  /// The directory must be empty afterwards, because crashctl must remove its temporary directory.
+  /// Afterwards, the directory must be empty, because crashctl must remove its temporary directory.
   private func withDirectory(_ body: (String) throws -> Void) throws {
     let path = "/tmp/cs-run-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
@@ -16,10 +16,12 @@ struct RunTests {
     try FileManager.default.removeItem(atPath: path)
   }
 
-  /// Waits until no process has the path in its arguments, and returns false after a minute.
+  /// Waits until no process has the path in its arguments.
   ///
-  /// crashd may fork a child just before crashd ends. The child has crashd's arguments until it calls exec. The test
-  /// polls, because only the parent of this child could call waitpid().
+  /// Returns false after a minute.
+  ///
+  /// crashd can fork a child just before crashd ends. Until this child calls exec, it has crashd's arguments. The test
+  /// polls, because only the parent of the child could call waitpid().
   private func haveGone(naming path: String) throws -> Bool {
     for _ in 0..<600 {
       if try processes(naming: path).isEmpty { return true }
@@ -38,12 +40,12 @@ struct RunTests {
     }
   }
 
-  /// Returns whether a process has ended or is being ended by the kernel.
+  /// Returns whether a process has ended, or the kernel is ending it.
   private func isEnding(_ pid: String) throws -> Bool {
     guard let stat = FileManager.default.contents(atPath: "/proc/\(pid)/stat"),
       let status = FileManager.default.contents(atPath: "/proc/\(pid)/status")
     else { return true }
-    // The kernel is ending the process if the process's flags contain PF_EXITING, or if SIGKILL is pending.
+    // The kernel is ending the process if the flags of the process contain PF_EXITING, or if SIGKILL is pending.
     let fields = String(decoding: stat, as: UTF8.self).split(separator: ")").last?.split(separator: " ") ?? []
     let isExiting = fields.count > 6 && (UInt64(fields[6]) ?? 0) & 4 != 0
     let pending = String(decoding: status, as: UTF8.self).split(separator: "\n").filter { $0.contains("Pnd:") }
@@ -168,7 +170,7 @@ struct RunTests {
     try withDirectory { path in
       let shell = Process()
       shell.executableURL = URL(filePath: "/bin/sh")
-      // head reads one line and exits. crashctl then writes to a pipe without a reader.
+      // head reads one line, and exits. Then crashctl writes to a pipe without a reader.
       shell.arguments =
         ["-c", #"{ "$0" "$@" 2>&1; true; } | head -n 1"#, try CommandLineTests.product("crashctl")]
         + arguments
@@ -177,8 +179,8 @@ struct RunTests {
       let complaint = Pipe()
       shell.standardError = complaint
       try shell.run()
-      // The pipe `complaint` is the standard error of the shells and of head. The pipe closes when the last shell has
-      // ended, and this shell waits for crashctl.
+      // The pipe `complaint` is the standard error of the shells and of head. It closes when the last shell has ended,
+      // and this shell waits for crashctl.
       _ = try complaint.fileHandleForReading.readToEnd()
       shell.waitUntilExit()
       #expect(try haveGone(naming: path))

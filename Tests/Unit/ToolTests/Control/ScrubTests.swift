@@ -5,9 +5,11 @@ import Testing
 
 @Suite("crashctl export and dump --scrub")
 struct ScrubTests {
-  /// Runs crashctl, and returns its result and its requests for reports.
+  /// Runs crashctl.
   ///
-  /// With `refuses`, the daemon behaves like a crashd that is too old for scrubbing.
+  /// Returns its result, and the requests for reports that it sent.
+  ///
+  /// With `refuses`, the daemon behaves like a crashd that is too old to scrub reports.
   private func run(
     _ words: [String], refuses: Bool = false
   ) throws -> (result: CommandLineTests.Result, calls: [String]) {

@@ -6,12 +6,12 @@ import Testing
 
 @Suite("Source lines of a report's frames")
 struct SourceFilesTests {
-  /// The kinds of files that a test leaves at the path of a frame.
+  /// The kinds of files that a test creates at the path of a frame.
   enum Kind: CaseIterable {
     case older, newer, secret, own, hidden, pipe, huge, missing, imageGone, rebuilt, otherFile
   }
 
-  /// Returns an ELF file that contains only the note with its build id.
+  /// Returns an ELF file that contains only a note with the build ID.
   private static func elf(buildID: [UInt8]) -> [UInt8] {
     func number(_ value: Int, _ count: Int) -> [UInt8] {
       (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
@@ -58,7 +58,7 @@ struct SourceFilesTests {
     if kind == .hidden {
       try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory.path)
     }
-    // In the case `own`, the report has the user of this test. In the other cases it has another user.
+    // In the case `own`, the report belongs to the user of this test. In the other cases, it belongs to another user.
     let uid = kind == .own ? Int(geteuid()) : Int(geteuid()) + 1_000
     let json = SampleJSON.report(id: "bb22")
       .replacingOccurrences(of: "\"uid\":1000", with: "\"uid\":\(uid)")

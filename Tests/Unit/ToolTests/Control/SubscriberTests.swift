@@ -11,9 +11,9 @@ struct SubscriberTests {
     {"name":"mail","uid":1000,"cursor":"0123456789abcdef-2","time":"2026-11-21T08:10:11Z","behind":5}]}
     """#.split(separator: "\n").joined()
 
-  /// Runs crashctl against a simulated crashd with the subscribers above.
+  /// Runs crashctl with a simulated crashd that has the subscribers above.
   ///
-  /// Returns crashctl's result, and its calls that delete subscribers.
+  /// Returns crashctl's result, and the calls by which it deleted subscribers.
   private func run(
     _ words: [String], refusal: String? = nil
   ) throws -> (result: CommandLineTests.Result, forgotten: [String]) {

@@ -3,13 +3,13 @@ import Testing
 
 /// A running `crashctl serve`.
 ///
-/// Most tests run `Tests/Kit/Support/held_server.py` as its program.
+/// In most tests, its program is `Tests/Kit/Support/held_server.py`.
 final class ServeProcess {
   let pid: pid_t
   private let process = Process()
   private let output = Pipe()
   private let complaint = Pipe()
-  /// The lines of standard error that were read up to now.
+  /// The lines of standard error that the test has read.
   private(set) var complaints: [String] = []
   private let watchdog: DispatchWorkItem
 
@@ -20,7 +20,7 @@ final class ServeProcess {
   private static let script = URL(filePath: #filePath).appending(path: "../../../../Kit/Support/held_server.py")
     .standardizedFileURL.path
 
-  /// Starts `crashctl serve`, after the shell has run `preparation` in the same process.
+  /// A shell runs `preparation`, and then executes `crashctl serve` in the same process.
   init(
     _ program: [String], options: [String] = [], listen: [String] = ["127.0.0.1:0"], preparation: String = ""
   ) throws {
@@ -35,12 +35,14 @@ final class ServeProcess {
     try CommandLineTests.runUnblocked(process)
     let pid = process.processIdentifier
     self.pid = pid
-    // If crashctl hangs for 300 seconds, the test kills it. The pipes of crashctl then close, and the test fails.
+    // If crashctl hangs for 300 seconds, the test kills it. This closes the pipes of crashctl, and the test fails.
     watchdog = DispatchWorkItem { kill(pid, SIGKILL) }
     DispatchQueue.global().asyncAfter(deadline: .now() + 300, execute: watchdog)
   }
 
-  /// Reads standard error up to a line that contains the text, and returns the line.
+  /// Reads standard error up to a line that contains the text.
+  ///
+  /// Returns this line.
   @discardableResult
   func complaint(containing text: String) throws -> String {
     while let line = Self.line(of: complaint) {
@@ -50,7 +52,9 @@ final class ServeProcess {
     throw Missing(text: text, lines: complaints)
   }
 
-  /// Reads standard output up to a line that begins with the text, and returns the rest of its words.
+  /// Reads standard output up to a line that begins with the text.
+  ///
+  /// Returns the other words of this line.
   func output(beginningWith text: String) throws -> [String] {
     while let line = Self.line(of: output) {
       if line.hasPrefix(text) { return line.dropFirst(text.count).split(separator: " ").map(String.init) }
@@ -58,13 +62,15 @@ final class ServeProcess {
     throw Missing(text: text, lines: complaints)
   }
 
-  /// Returns the port that the kernel chose for the first socket.
+  /// Returns the port of the first socket, which the kernel chose.
   func port() throws -> String {
     let line = try complaint(containing: "listening on ")
     return String(try #require(line.split(separator: ":").last))
   }
 
-  /// Waits for the end, and returns the exit status, or the negated number of the signal.
+  /// Waits until the process ends.
+  ///
+  /// Returns the exit status, or the negative number of the signal.
   func end() -> Int32 {
     while let line = Self.line(of: complaint) { complaints.append(line) }
     process.waitUntilExit()

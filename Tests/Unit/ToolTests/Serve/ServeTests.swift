@@ -6,7 +6,9 @@ import Testing
 /// Tests `crashctl serve` with real processes.
 @Suite("crashctl serve")
 struct ServeTests {
-  /// Runs a program that ends at once, and returns the messages without pids and times, and the exit status.
+  /// Runs a program that ends at once.
+  ///
+  /// Returns the messages without pids and times, and the exit status.
   private func run(_ program: [String], options: [String] = []) throws -> (messages: [String], status: Int32) {
     let serve = try ServeProcess(program, options: options)
     let status = serve.end()
@@ -49,7 +51,7 @@ struct ServeTests {
     #expect(FileManager.default.fileExists(atPath: path))
     kill(serve.pid, SIGTERM)
     #expect(serve.end() == -SIGTERM)
-    // crashctl removes the file of its socket.
+    // When crashctl ends, it removes the file of its socket.
     #expect(!FileManager.default.fileExists(atPath: path))
   }
 
@@ -59,7 +61,7 @@ struct ServeTests {
     let path = directory.path + "/socket"
     let socket = Descriptor(owning: socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0))
     #expect(try #require(UnixAddress(path: path)).bind(socket.number) == 0)
-    // No process listens on the socket, as after the end of a process that did not remove the file.
+    // No process listens on this socket, as if a process had ended without removing the file.
     let first = try ServeProcess(ServeProcess.server("signals"), listen: [path])
     try first.complaint(containing: "listening on \(path)")
     _ = try first.output(beginningWith: "ready")
@@ -89,7 +91,7 @@ struct ServeTests {
     #expect(serve.complaints == ["crashctl: cannot listen on '\(path)': Address already in use"])
   }
 
-  // With a low limit of open files, CLinux reserves no descriptors, and the first socket would become the standard
+  // With a low limit of open files, CLinux reserves no descriptors, so the first socket would become the standard
   // input.
   @Test(
     "without standard input and standard error, serve and the program have /dev/null instead of a socket",
@@ -197,7 +199,7 @@ struct ServeTests {
     let words = try serve.output(beginningWith: "orphan ")
     #expect(words.last == "\(serve.pid)")
     let orphan = try #require(words.first.flatMap { pid_t($0) })
-    // The orphan printed this line before it ended, so it may still exist. The test polls, because only crashctl can
+    // The orphan printed this line before it ended, so it can still exist. The test polls, because only crashctl can
     // wait for the orphan.
     while kill(orphan, 0) == 0 { sched_yield() }
     #expect(errno == ESRCH)

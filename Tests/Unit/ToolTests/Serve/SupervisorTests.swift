@@ -6,16 +6,16 @@ import Testing
 
 @Suite("Supervisor")
 struct SupervisorTests {
-  /// Replaces the processes, signals and clock of a supervisor by a script.
+  /// Replaces the processes, the signals and the clock of a supervisor by a script.
   ///
-  /// The clock advances only with the uptime of a program or with a delay.
+  /// The clock advances only by the uptime of a program, or by a delay.
   private final class Script: SupervisorSystem {
     enum Step {
-      /// The program runs for this time and then ends.
+      /// The program runs for this time, and then ends.
       case end(Int32, after: Duration)
       case exit(Int32)
       case signal(Int32, isSent: Bool = true)
-      /// An orphan that the supervisor adopted ends.
+      /// An orphan ends. It is a child of the supervisor, because its own parent has ended.
       case orphan
     }
 
@@ -32,7 +32,7 @@ struct SupervisorTests {
       var said: [String] = []
     }
 
-    /// `failures` is the number of starts that fail, after the first start.
+    /// `failures` is the number of failing starts after the first start.
     init(_ steps: [Step], failures: Int = 0) { state = Mutex(State(steps: steps, failures: failures)) }
 
     var record: State { state.withLock { $0 } }

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("FleetRunner")
 struct FleetRunnerTests {
-  /// One run against a simulated crashd and a simulated fleet.
+  /// One run with a simulated crashd and a simulated fleet.
   private struct Run {
     var requests: [StubServer.Request]
     var acknowledged: [String]
@@ -38,7 +38,8 @@ struct FleetRunnerTests {
 
   /// Runs until crashd has received the last cursor.
   ///
-  /// Events have the cursors `e.1`, `e.2`, …, and the ids `a1`, `a2`, …. Each look at the clock takes `step`.
+  /// Events have the cursors `e.1`, `e.2`, …, and the ids `a1`, `a2`, …. Between two readings of the clock, `step`
+  /// passes.
   private func run(
     _ count: Int, position: String? = nil, step: Duration = .seconds(20), more: String = "",
     failsAcknowledgements: Int = 0,
@@ -121,7 +122,7 @@ struct FleetRunnerTests {
     #expect(run.acknowledged == ["e.1"])
     #expect(order.all.count == 4 && run.whole == ["a1", "a1", "a1", "a1"])
     #expect(run.counts.retries == 3 && run.counts.delivered == 1)
-    // The reason is logged once.
+    // The runner logs the reason once.
     #expect(run.log.filter { $0.contains("answers 503 (database: m)") }.count == 1)
     #expect(run.log.last == "notice: fleet: recovered")
   }

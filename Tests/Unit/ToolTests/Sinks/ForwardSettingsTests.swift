@@ -112,7 +112,7 @@ struct ForwardSettingsTests {
     let directory = "/tmp/cs-sink-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
     defer {
-      // If the test cannot remove the directory, there is nothing else to clean up.
+      // If the test cannot remove the directory, nothing else can be cleaned up.
       do { try FileManager.default.removeItem(atPath: directory) } catch { print("leaving \(directory): \(error)") }
     }
     try "https://k@h/1\n".write(toFile: directory + "/dsn", atomically: true, encoding: .utf8)
@@ -134,7 +134,7 @@ struct ForwardSettingsTests {
     let path = URL(filePath: #filePath).appending(path: "../../../../../systemd/crash-forward.yaml").standardizedFileURL
     let text = try String(contentsOf: path, encoding: .utf8)
     #expect(try read(text) == ForwardSettings())
-    // The test enables all examples, by removing the comment mark from each line "#key: value".
+    // Enables all examples: removes the comment mark from each line "#key: value".
     let all = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       let rest = line.drop { $0 == " " }
       return rest.hasPrefix("#") && !rest.hasPrefix("# ")
@@ -150,7 +150,7 @@ struct ForwardSettingsTests {
     }
     let known = all.filter { !$0.contains("-file:") }.joined(separator: "\n")
     let settings = try read(known)
-    // An example of a setting with a default shows the default value.
+    // If a setting has a default value, its example shows this value.
     #expect(settings.journal.perMinute == ForwardSettings().journal.perMinute)
     #expect(settings.sentry.perMinute == ForwardSettings().sentry.perMinute)
     #expect(settings.otlp.perMinute == ForwardSettings().otlp.perMinute)

@@ -26,7 +26,7 @@ struct HealthSinkTests {
     return SentrySessions(dsn, http: HTTPClient(), book: SessionBook(directory: directory.path))
   }
 
-  /// The items of the envelopes that a server received, with their headers.
+  /// The items of the envelopes that a server has received, with their headers.
   private func items(_ server: StubServer) throws -> [JSONValue] {
     try server.requests.flatMap { request in
       let lines = request.body.split(separator: UInt8(ascii: "\n")).map(Array.init)
@@ -46,7 +46,7 @@ struct HealthSinkTests {
     #expect(sink.deliver([build(finished: 1_000, lost: 3)], at: Self.time_ns) == .delivered)
     #expect(server.requests.isEmpty)
     #expect(sink.deliver([build(finished: 1_010, failed: 2, lost: 4)], at: Self.time_ns) == .delivered)
-    // A restarted process reads the file.
+    // A restarted process reads this file.
     sink = try sessions(server, directory)
     #expect(sink.deliver([build(finished: 1_010, failed: 2, lost: 4)], at: Self.time_ns) == .delivered)
     #expect(sink.deliver([build(finished: 1_011, failed: 2, lost: 4)], at: Self.time_ns) == .delivered)

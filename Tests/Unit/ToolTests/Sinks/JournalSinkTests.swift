@@ -109,8 +109,8 @@ struct JournalSinkTests {
     #expect(JournalSink(socketPath: journal.path).deliver(event) == .delivered)
     let message = try journal.receive()
     #expect(message.isFile)
-    // The four lowest bits are F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_WRITE. The mask hides F_SEAL_EXEC,
-    // which some kernels add to memfds.
+    // The four lowest bits are F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_WRITE. Mask out F_SEAL_EXEC, which
+    // some kernels add to a memfd.
     #expect(message.seals & 0xf == 0xf)
     let fields = JournalText.fields(message.bytes)
     #expect(fields["CRASH_REPORT"]?.contains(long) == true)

@@ -199,7 +199,7 @@ extension JSONValue {
     return values.first
   }
 
-  /// Converts attributes in OpenTelemetry's encoding, a list of keys and typed values, to a dictionary.
+  /// Converts OpenTelemetry's attributes, which are a list of keys and typed values, to a dictionary.
   var attributes: [String: String]? {
     guard case .array(let values) = self else { return nil }
     var members: [String: String] = [:]

@@ -11,8 +11,8 @@ import TestKit
 enum Sample {
   /// Returns a report as crash-forward receives it from crashd.
   ///
-  /// `more` has additional JSON members, each followed by a comma. An additional member replaces a member of the same
-  /// name.
+  /// `more` has additional JSON members, each followed by a comma. If such a member has the name of another member, it
+  /// replaces the other member.
   static func received(id: String, more: String = "") throws -> ReceivedReport {
     let decoder = JSONDecoder()
     guard case .object(var members) = try decoder.decode(JSONValue.self, from: Data(SampleJSON.report(id: id).utf8)),
@@ -22,7 +22,7 @@ enum Sample {
     return try decoder.decode(ReceivedReport.self, from: JSONEncoder().encode(JSONValue.object(members)))
   }
 
-  /// The JSON members with which crashd reports release, machine and process.
+  /// The JSON members in which crashd reports the release, the machine and the process.
   static let facts = #"""
     "release":"shop@2/4","environment":"staging","user":"17","annotations":{"region":"eu","long":"\#(long)",
     "a b":"c"},"machine":{"host":"web-3","id":"43c2","kernel":"Linux 6.1.0","distribution":"Debian GNU/Linux 12",
@@ -87,7 +87,7 @@ enum JournalText {
   }
 }
 
-/// A datagram socket that replaces the socket of journald in a test.
+/// A datagram socket that stands for the socket of journald.
 final class DatagramListener {
   struct Message {
     var bytes: [UInt8]
@@ -115,14 +115,14 @@ final class DatagramListener {
 
   /// Receives a message that the sink has already sent.
   ///
-  /// The call does not wait, because the message is already in the socket's queue.
+  /// Does not wait, because the message is already in the queue of the socket.
   func receive() throws -> Message {
     var bytes = [UInt8](repeating: 0, count: 1 << 20)
-    // The buffer holds a control message with one descriptor. The message has a header of 16 bytes and a descriptor of
-    // 4 bytes, padded to a multiple of 8.
+    // The buffer has room for a control message with one descriptor. The control message has a header of 16 bytes and a
+    // descriptor of 4 bytes, padded to a multiple of 8.
     var control = [UInt64](repeating: 0, count: 3)
     var (count, file) = (0, Int32(-1))
-    // Both buffers exist until the call returns, and the sizes that are passed are the sizes of these buffers.
+    // Invariant: both buffers exist until the call returns, and the passed sizes are their sizes.
     unsafe bytes.withUnsafeMutableBytes { data in
       unsafe control.withUnsafeMutableBytes { extra in
         var part = unsafe iovec(iov_base: data.baseAddress, iov_len: data.count)

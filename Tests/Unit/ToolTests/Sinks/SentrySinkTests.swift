@@ -69,8 +69,8 @@ struct SentrySinkTests {
     #expect(json["release"] == .string("shop@2-4") && json["environment"] == .string("staging"))
     #expect(json["user"]?["id"] == .string("17") && json["server_name"] == .string("web-3"))
     #expect(json["tags"]?["region"] == .string("eu") && json["tags"]?["signal"] == .string("SIGILL"))
-    // The sink sends these two tags as extra data. As tags, Sentry would drop them, because a value is too long and a
-    // key has a space.
+    // The sink sends these two tags as extra data. Sentry would drop them as tags, because one value is too long, and
+    // one key has a space.
     #expect(json["tags"]?["long"] == nil && json["tags"]?["a b"] == nil)
     #expect(json["extra"]?["long"] == .string(Sample.long) && json["extra"]?["a b"] == .string("c"))
     let contexts = json["contexts"]
@@ -200,7 +200,7 @@ struct SentrySinkTests {
       (429, "Retry-After: 7\r\n", .later("HOST answers 429", after: .seconds(7))),
       (503, "", .later("HOST answers 503")), (401, "", .later("HOST answers 401", maybeNever: true)),
       (500, "Retry-After: 7\r\n", .later("HOST answers 500", after: .seconds(7), maybeNever: true)),
-      // The sink does not follow a redirection, because it must not send its key to another address.
+      // The sink does not follow a redirect, because it must not send its key to another address.
       (302, "Location: http://127.0.0.1:1/\r\n", .later("HOST answers 302", maybeNever: true)),
     ] as [(Int, String, Delivery)])
   func answers(status: Int, headers: String, expected: Delivery) throws {

@@ -12,11 +12,11 @@ import Testing
 struct SinkRunnerTests {
   /// A simulated crashd that sends the given events.
   ///
-  /// Each new subscription begins with the first event that is not acknowledged.
+  /// Each new subscription begins with the first event that no subscriber has acknowledged.
   final class Crashd: Sendable {
     let daemon: FakeDaemon
 
-    /// If `answer` returns true, it has answered the subscription itself.
+    /// `answer` returns true if it has answered the subscription itself.
     ///
     /// The daemon calls `acknowledged` with each cursor that a subscriber acknowledges.
     init(
@@ -55,7 +55,9 @@ struct SinkRunnerTests {
     var calls: [String] { lines.withLock { $0 } }
   }
 
-  /// A sink that gives the listed answers, then repeats the last answer, and logs the events that it received.
+  /// A sink that gives the listed answers, and then repeats the last one.
+  ///
+  /// It logs the events that it receives.
   struct Script: Sink {
     let name = "script"
     let got = SharedLog()
@@ -67,7 +69,7 @@ struct SinkRunnerTests {
     }
   }
 
-  /// Runs the sink until the cursor `last` is acknowledged.
+  /// Runs the sink until it has acknowledged the cursor `last`.
   ///
   /// Returns the simulated crashd, the counts, the log lines and the waits.
   private func run(
@@ -83,8 +85,8 @@ struct SinkRunnerTests {
       client: CrashClient(socketPath: crashd.daemon.socketPath, messageLimitBytes: limitBytes), stop: stop,
       board: board,
       log: SinkLog { level, text in log.add("\(level): \(text)") })
-    // The runner does not really wait. The test records each wait. The clock stands still, or advances by the length of
-    // each wait.
+    // The runner does not really wait. Instead, the test records each wait. The clock stands still, or advances by the
+    // length of each wait.
     let start = ContinuousClock.now
     around.now = { timePasses ? waits.all.reduce(start, +) : start }
     around.wait = { duration in
@@ -125,7 +127,7 @@ struct SinkRunnerTests {
     #expect(result.waits.count == 2)
     #expect((.milliseconds(125)...(.milliseconds(250))).contains(result.waits[0]))
     #expect(result.waits[1] == .seconds(90))
-    // A repeated failure has one log line when it begins, and one log line when it ends.
+    // A repeated failure causes one log line when it begins, and one when it ends.
     #expect(result.log == ["warning: script: waiting: busy", "notice: script: recovered"])
   }
 
@@ -163,7 +165,7 @@ struct SinkRunnerTests {
     #expect(result.counts == SinkCounts(delivered: 1, retries: tries))
   }
 
-  /// A sink that gives `delivery` as the answer for the event `id`, and accepts all other events.
+  /// A sink that answers the event `id` with `delivery`, and accepts all other events.
   struct Refusing: Sink {
     let name = "script"
     let id: String
@@ -273,8 +275,8 @@ struct SinkRunnerTests {
     let events = (1...4).map { (cursor: "c\($0)", id: "a\($0)") }
     let result = try run(sink, events, until: "c4", perMinute: 12)
     #expect(result.counts.delivered == 4)
-    // The rate limit allows a burst of two events, and then one event in five seconds. Because the test's clock stands
-    // still, the wait for the fourth event includes that for the third event.
+    // The rate limit allows a burst of two events, and then one event per five seconds. The clock of the test stands
+    // still, so the wait for the fourth event includes that for the third one.
     #expect(result.waits == [.seconds(5), .seconds(10)])
   }
 
@@ -309,7 +311,7 @@ struct SinkRunnerTests {
     let crashd = try Crashd([]) { _ in }
     defer { crashd.daemon.stop() }
     let link = crashd.daemon.socketPath + "-later"
-    // Both paths are read only during the calls.
+    // Invariant: both paths are read only during the calls.
     defer { unsafe unlink(link) }
     var around = SinkRunner.Surroundings(
       client: CrashClient(socketPath: link), stop: stop, board: SinkBoard(),

@@ -4,7 +4,7 @@ import Synchronization
 
 /// An HTTP server on its own port.
 ///
-/// The test provides the answers.
+/// The test provides its responses.
 final class StubServer: Sendable {
   struct Request: Sendable {
     /// The request line of a request, such as `POST /api/1/envelope/ HTTP/1.1`.
@@ -26,20 +26,19 @@ final class StubServer: Sendable {
 
   var requests: [Request] { log.withLock { $0 } }
 
-  /// Removes the proxy variables, because libcurl would use them to reach this machine through a proxy.
+  /// Removes the proxy variables: libcurl would use them to reach this machine through a proxy.
   ///
-  /// unsetenv() can move memory that other threads read. The test therefore calls unsetenv() only for variables that
-  /// are set.
+  /// unsetenv() can move memory that other threads read. Therefore call it only for variables that are set.
   private static let ignoreProxies: Void = {
     for name in ["http_proxy", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"] {
-      // The name is read only during the calls.
+      // Invariant: the name is read only during the calls.
       if unsafe getenv(name) != nil { unsafe unsetenv(name) }
     }
   }()
 
-  /// The server calls `answer` with each request and the number of earlier requests.
+  /// The server calls `answer` with each request, and with the number of earlier requests.
   ///
-  /// If `answer` returns nil, the server closes the connection without an answer.
+  /// If `answer` returns nil, the server closes the connection without a response.
   init(answer: @escaping @Sendable (Request, Int) -> Answer?) throws {
     Self.ignoreProxies
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -72,12 +71,12 @@ final class StubServer: Sendable {
 
   /// Stops the server.
   ///
-  /// Precondition: this function is called only once.
+  /// Precondition: the caller calls this function only once.
   func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
   private func serve(_ connection: Int32, _ answer: (Request, Int) -> Answer?) {
     defer {
-      // A child process of another test may have a copy of the descriptor, and close() alone would then not end the
+      // A child process of another test can have a copy of the descriptor. Then close() alone would not end the
       // connection.
       shutdown(connection, Int32(SHUT_RDWR))
       close(connection)
@@ -92,7 +91,7 @@ final class StubServer: Sendable {
       let text =
         "HTTP/1.1 \(answer.status) X\r\nContent-Length: \(answer.body.utf8.count)\r\n\(answer.headers)\r\n\(answer.body)"
       let bytes = Array(text.utf8)
-      // The answers are short enough to be sent in one call. The pointer is valid, because it covers the array and is
+      // The responses are short enough for one call of send(). The pointer is valid, because it covers the array and is
       // used only during the call.
       guard unsafe send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else { return }
     }

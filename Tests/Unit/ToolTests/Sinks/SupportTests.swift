@@ -14,7 +14,7 @@ struct SupportTests {
     let longest = (0..<10).map { _ in backoff.delay(random: \.upperBound) }
     #expect(longest.prefix(4) == [.milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2)])
     #expect(longest.last == .seconds(60))
-    // The longest delay is random between 30 and 60 seconds, because not all clients should retry at the same time.
+    // The longest delay is a random time from 30 to 60 seconds, so that not all clients retry at the same time.
     #expect(backoff.delay(random: \.lowerBound) == .seconds(30))
     backoff.reset()
     #expect(backoff.delay(random: \.upperBound) == .milliseconds(250))
@@ -34,7 +34,7 @@ struct SupportTests {
     let start = ContinuousClock.now
     #expect(
       (0..<7).map { _ in pace.delay(at: start) } == [.zero, .zero, .zero, .zero, .zero, .seconds(2), .seconds(4)])
-    // After an idle hour, the burst is not larger than five events.
+    // After an idle hour, the burst still has at most five events.
     let later = start + .seconds(3_600)
     #expect((0..<6).map { _ in pace.delay(at: later) } == [.zero, .zero, .zero, .zero, .zero, .seconds(2)])
   }

@@ -1,8 +1,7 @@
 import Foundation
 import Testing
 
-/// Runs `Tests/Kit/Support/tls_server.py` with a new certificate for 127.0.0.1, which is not among the certificates
-/// that the machine trusts.
+/// Runs `Tests/Kit/Support/tls_server.py` with a new certificate for 127.0.0.1, which this machine does not trust.
 final class TLSServer {
   let port: Int
   let proxyPort: Int
@@ -38,11 +37,11 @@ final class TLSServer {
 
   /// Kills the server.
   ///
-  /// Returns the requests that the server received, one per line.
+  /// Returns the requests that the server has received, one per line.
   ///
-  /// The server writes the requests to a file and not to a pipe. A process that another test starts at the same time
-  /// would keep a pipe open. The function sends SIGKILL, because the server has inherited the signal mask of a
-  /// libdispatch thread, which blocks SIGTERM.
+  /// The server writes the requests to a file and not to a pipe. A pipe would stay open in a process that another test
+  /// starts at the same time. Sends SIGKILL: the server has inherited the signal mask of a libdispatch thread, which
+  /// blocks SIGTERM.
   func stop() throws -> [String] {
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()

@@ -8,9 +8,9 @@ import Testing
 
 private let right: Int32 = 42
 
-/// Tests HTTPS with a private certificate and through a proxy.
+/// Tests HTTPS with a private certificate, and through a proxy.
 ///
-/// Each test delivers in its own process, because libcurl reads the environment and the tests need different variables.
+/// Each test delivers in its own process: libcurl reads environment variables, which differ between the tests.
 @Suite("Sinks over TLS")
 struct TLSTests {
   @Test("a server whose certificate is in ca-file gets the event over TLS")
@@ -56,7 +56,7 @@ struct TLSTests {
       ) { $0 == .delivered }
     }
     await #expect(processExitsWith: .exitCode(right)) { [port = port as Int, certificate = certificate as String] in
-      // No proxy listens on port 1. The delivery therefore succeeds only if `no_proxy` is used.
+      // No proxy listens on port 1. Therefore the delivery succeeds only if libcurl obeys `no_proxy`.
       deliver(
         to: "127.0.0.1:\(port)", caFile: certificate,
         environment: ["https_proxy": "http://127.0.0.1:1", "no_proxy": "127.0.0.1"]
@@ -80,9 +80,9 @@ private func isKept(_ delivery: Delivery, _ beginning: String) -> Bool {
   if case .later(let why, _, _) = delivery { why.hasPrefix(beginning) && why.count > beginning.count } else { false }
 }
 
-/// Ends the process with status 42 if the delivery has the expected result.
+/// Ends the process with the status 42 if the delivery has the expected result.
 ///
-/// The process uses only the proxy variables in `environment`, because the function removes all others.
+/// Removes all proxy variables except those in `environment`.
 private func deliver(
   to host: String, caFile: String? = nil, environment: [String: String] = [:], isWanted: (Delivery) -> Bool
 ) {

@@ -6,8 +6,8 @@ import Testing
 
 @Suite("The instruction decoder of AArch64")
 struct AArch64InstructionTests {
-  /// Instructions of Debian's libc, libm and libswiftCore with the operand that llvm-objdump prints, and whether they
-  /// write to it.
+  /// Instructions of Debian's libc, libm and libswiftCore, each with the operand that llvm-objdump prints, and whether
+  /// the instruction writes to it.
   ///
   /// All 41,000 different loads and stores of these libraries were compared with llvm-objdump in the same way.
   private static let accesses: [(word: UInt32, operand: String, isStore: Bool)] =
@@ -143,11 +143,11 @@ struct AArch64InstructionTests {
     {
       #expect(Self.decode(word) == MachineInstruction(), "\(String(word, radix: 16))")
     }
-    // SVE, memory copies and memory tags have an access that the decoder does not describe.
+    // For SVE, memory copies and memory tags, the decoder does not describe the access.
     for word in [0xa400_a020, 0xe400_e000, 0x1901_0440, 0xd920_0800] as [UInt32] {
       #expect(Self.decode(word)?.hasUnknownOperand == true, "\(String(word, radix: 16))")
     }
-    // hvc, smc, eret, mrs of a register of the kernel, and tlbi
+    // hvc, smc, eret, mrs of a kernel register, and tlbi
     for word in [0xd400_0002, 0xd400_0003, 0xd69f_03e0, 0xd538_2000, 0xd508_871f] as [UInt32] {
       #expect(Self.decode(word)?.isPrivileged == true, "\(String(word, radix: 16))")
     }
@@ -186,7 +186,7 @@ struct AArch64InstructionTests {
     #expect(MethodLoad_aarch64.begins(bytes(0xf940_2108, 0xd63f_0100)))
     // ldr x8, [x8, #0x40]; br x8
     #expect(MethodLoad_aarch64.begins(bytes(0xf940_2108, 0xd61f_0100)))
-    // These pairs are not recognized: another register, no offset, a load of 32 bits, and no call.
+    // The decoder does not recognize these pairs: another register, no offset, a load of 32 bits, and no call.
     #expect(!MethodLoad_aarch64.begins(bytes(0xf940_2108, 0xd63f_0120)))
     #expect(!MethodLoad_aarch64.begins(bytes(0xf940_0108, 0xd63f_0100)))
     #expect(!MethodLoad_aarch64.begins(bytes(0xb940_4108, 0xd63f_0100)))
@@ -212,12 +212,12 @@ struct AArch64InstructionTests {
     #expect(origin(load, 0) == [0x5000, 0x5018] && origin(load, 8) == [0x5000, 0x5018])
     // ldur x0, [x8, #-0x8] after the load of x8
     #expect(origin(bytes(0xf940_0e68, 0xf85f_8100), 0) == [0x6000, 0x5ff8])
-    // A call ends the search.
+    // The search for the load ends at a call.
     #expect(origin(bytes(0xf940_0e68, 0x9400_0001), 8) == nil)
-    // cbz x1 over the load, which may not have run
+    // cbz x1 jumps over the load, so the load need not have run.
     let skipped = bytes(0xb400_0041, 0xf940_0e68)
     #expect(PrecedingLoads.straight(skipped, following: [], for: .aarch64) == [])
-    // A loop back to the load (b.ne), which therefore ran
+    // A loop jumps back to the load (b.ne), so the load has run.
     let loop = PrecedingLoads.straight(load, following: bytes(0xf940_0c00, 0x54ff_ffa1), for: .aarch64)
     #expect(loop == load)
   }

@@ -14,14 +14,16 @@ import Testing
     private static let wild: UInt64 = 0x1234_5678_9000
     private static let rax = 0, rbx = 3, rdi = 5, rbp = 6
 
-    /// A fault whose operand the code before the fault may have loaded from a freed block.
+    /// A fault.
+    ///
+    /// The code before it can have loaded the bad operand from a freed block.
     ///
     /// The block has a null at offset 24 and a wild pointer at offset 32. The faulting instruction is `mov rax,
     /// [rax+0x18]`.
     private struct Fault {
       var code: [UInt8]
-      /// The words are glibc's chunk size before the block, the tcache link and the tcache key, then three fields of
-      /// the object.
+      /// The words are glibc's chunk size before the block, the tcache link, the tcache key, and three fields of the
+      /// object.
       var words: [UInt64] = [0x41, 0x5555_5576_3210 ^ (block >> 12), key, 7, 0, wild]
       var registers: [Int: UInt64] = [rax: 0, rbx: block]
       var address: UInt64 = 0x18
@@ -48,7 +50,7 @@ import Testing
       words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) } }
     }
 
-    // The code is a call and then the load. Only the load is decoded, because a call is not a move.
+    // The code is a call, and then the load. The decoder describes only the load, because a call is not a move.
     private static let loadFromRbx: [UInt8] = [0xe8, 1, 2, 3, 4, 0x48, 0x8b, 0x43, 0x18]  // mov rax, [rbx+0x18]
 
     @Test("S13: a null that the code loaded from a freed block is a use-after-free, and is not certain")
@@ -58,8 +60,8 @@ import Testing
       let reason =
         "rax of the faulting [rax + 0x18] is null, loaded from 0x555555764a38, byte 24 of a block that is freed (in a tcache)"
       #expect(diagnosis.sentence == "Use-after-free: a freed object was used." && diagnosis.evidence == reason)
-      // A variable contains the block's address. The report names the variable's class, because an object of this class
-      // has the size of the block.
+      // A variable contains the block's address. The report names the variable's class, because objects of this class
+      // have the size of the block.
       let session = Fault(code: Self.loadFromRbx, scope: "V r 3 0 0 session\nT 0 Session\nS 56\n")
       #expect(session.diagnosis.evidence?.hasSuffix("; the code expects an instance of Session") == true)
       #expect(
@@ -69,7 +71,7 @@ import Testing
       let fastBin = Fault(
         code: Self.loadFromRbx, words: [0x41, 0x5555_5576_3210 ^ (Self.block >> 12), 0x1_0000_0003, 7, 0, 0])
       #expect(fastBin.diagnosis.rule == "dangling-field-null")
-      // A block with bin links is treated as free only if the next block's size field lacks the flag that marks its
+      // A block with bin links is free only if the size field of the next block lacks the flag that marks its
       // predecessor as in use.
       for (next, rule) in [(0x50, "dangling-field-null"), (0x51, "null-pointer-offset")] as [(UInt64, String)] {
         let links: [UInt64] = [0x41, 0x5555_5576_3210, 0x5555_5576_3210 + 0x40, 7, 0, 0, 0, 0x40, next]
@@ -83,18 +85,18 @@ import Testing
     @Test("S13: a load that a jump may have skipped is not evidence for a freed block")
     func join() {
       let load: [UInt8] = [0x48, 0x8b, 0x43, 0x18]
-      // The jump is a je or a jmp and skips the load. The distance is encoded in one byte or four bytes.
+      // A je or jmp skips the load. The distance is encoded in one byte or four bytes.
       for jump in [[0x74, 4], [0xeb, 4], [0x0f, 0x84, 4, 0, 0, 0], [0xe9, 4, 0, 0, 0]] as [[UInt8]] {
         #expect(Fault(code: jump + load).diagnosis.rule == "null-pointer-offset")
         #expect(PrecedingLoads_x86_64.straight(jump + load, following: []) == [])
       }
-      // The jump is a jne back to the faulting instruction, as in a loop that starts with this instruction. The
-      // distance is encoded in one byte or four bytes.
+      // A jne jumps back to the faulting instruction, as in a loop that begins with this instruction. The distance is
+      // encoded in one byte or four bytes.
       for jump in [[0x75, 0xfa], [0x0f, 0x85, 0xf6, 0xff, 0xff, 0xff]] as [[UInt8]] {
         let fault = Fault(code: load, instruction: [0x48, 0x8b, 0x40, 0x18] + jump)
         #expect(fault.diagnosis.rule == "null-pointer-offset")
       }
-      // The jne jumps back to the load, and the loop therefore always runs the load.
+      // The jne jumps back to the load, so the loop always runs the load.
       let loop = Fault(code: load, instruction: [0x48, 0x8b, 0x40, 0x18, 0x75, 0xf6])
       #expect(loop.diagnosis.rule == "dangling-field-null")
       // The target of the jump is the load itself, or is outside the recorded code.
@@ -192,7 +194,7 @@ import Testing
         diagnosis.sentence.contains("a freed shop.Session was used")
           && diagnosis.evidence?.contains("is null, loaded from") == true)
       #expect(say([]).cause == "null-pointer-offset")
-      // The instruction je may skip the load.
+      // The instruction je can skip the load.
       #expect(say([0x74, 4] + Self.loadFromRbx.suffix(4)).cause == "null-pointer-offset")
     }
 
@@ -211,7 +213,7 @@ import Testing
       }
       #expect(find(0).placesToDescribe.map(\.hasScope) == [true])
       #expect(find(5).placesToDescribe.isEmpty)
-      // An empty `codeBefore` means that the image was deleted after the first analysis.
+      // An empty `codeBefore` means that the file of the image was deleted after the first analysis.
       var builder = find(0)
       func rule() -> String? { builder.report(id: "ab")?.diagnosis.rule }
       builder.codeBefore = Self.loadFromRbx

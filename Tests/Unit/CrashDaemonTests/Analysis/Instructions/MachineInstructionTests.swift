@@ -57,7 +57,7 @@ import Testing
 
     /// The opcodes whose 16-byte operand must be aligned, by prefix and opcode map.
     ///
-    /// Each opcode was measured with an operand whose address was a multiple of 8, but not of 16.
+    /// Each of these opcodes faulted when the address of its operand was a multiple of 8, but not of 16.
     private static let aligned: [(prefix: [UInt8], map: [UInt8], opcodes: String)] = [
       ([], [], "14 15 28 29 2b 51 52 53 54 55 56 57 58 59 5b 5c 5d 5e 5f c2 c6"),
       (
@@ -85,8 +85,8 @@ import Testing
       for (prefix, map, opcodes) in Self.aligned {
         let wanted = Set(opcodes.split(whereSeparator: \.isWhitespace).compactMap { UInt8($0, radix: 16) })
         let found = (0x00...0xff as ClosedRange<UInt8>).filter { opcode in
-          // The list of measured opcodes excludes the escapes to other opcode maps, the groups of fxsave and
-          // cmpxchg16b, and SHA instructions. The measured processor has no SHA instructions.
+          // The list lacks escapes to other opcode maps, the groups of fxsave and cmpxchg16b, and SHA instructions. The
+          // processor of the measurement has no SHA instructions.
           if map.isEmpty, [0x38, 0x3a, 0xae, 0xc7].contains(opcode) { return false }
           return Self.decode(prefix + [0x0f] + map + [opcode, 0x07, 0, 0, 0, 0])?.alignment == 16
         }
@@ -152,7 +152,7 @@ import Testing
     func oracle() async throws {
       let directory = try TestDirectory()
       let listing = directory.path + "/listing"
-      // The middle of the library contains string functions, vector instructions and locks.
+      // The middle of the library has string functions, vector instructions and locks.
       let script = """
         objdump -d -M intel --insn-width=16 "$1" | grep -F '[' | grep -vE 'lea |nop|prefetch|[de]s:|endbr|\\{|ptwrite' > "$2"
         """
@@ -170,7 +170,7 @@ import Testing
         if theirs.contains("mm") { continue }
         let ours = Self.decode(bytes)?.operands.first
         // The test skips EVEX instructions (0x62) that the decoder rejects. The decoder rejects a compressed
-        // displacement, because a wrong address would be worse than no address.
+        // displacement, because no address is better than a wrong one.
         if ours == nil, bytes.first == 0x62 || bytes.dropFirst().first == 0x62 { continue }
         compared += 1
         let text = ours.map { Self.likeObjdump($0, length: bytes.count) } ?? "none"
@@ -181,7 +181,7 @@ import Testing
 
     /// Returns an operand in objdump's notation, such as `[rax+rcx*8-0x10]`.
     ///
-    /// objdump does not add the instruction's length to addresses relative to rip.
+    /// For an address relative to rip, objdump does not add the length of the instruction.
     private static func likeObjdump(_ operand: MemoryOperand, length: Int) -> String {
       var terms: [String] = []
       var displacement = operand.displacement
@@ -199,7 +199,7 @@ import Testing
 
     private func run(_ words: [String]) async throws {
       let status = try await onThread { () throws -> Int32 in
-        // The array ends with nil, and is freed after the call.
+        // Invariant: the array ends with nil, and is freed after the call.
         var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
         defer { unsafe arguments.forEach { unsafe free($0) } }
         var pid: pid_t = 0

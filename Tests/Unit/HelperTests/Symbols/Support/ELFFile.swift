@@ -1,8 +1,9 @@
 import Foundation
 
-/// Reads data from an ELF file that the tests need to choose addresses and to detect several names of one function.
+/// Reads from an ELF file what the tests need to choose addresses, and to find out whether a function has several
+/// names.
 struct ELFFile {
-  /// The link addresses of the section `.text`.
+  /// The link addresses that the section `.text` covers.
   let text: Range<UInt64>
   /// The address of every function in the symbol tables.
   let addressOfFunction: [String: UInt64]

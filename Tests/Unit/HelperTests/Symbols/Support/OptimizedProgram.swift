@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A small program, built as a release build: optimized, with inlined and specialized Swift and a unit of C.
+/// A small program, built for release: optimized, with inlined and specialized Swift code and a C unit.
 enum OptimizedProgram {
   static let swiftSource = """
     protocol Priced { var price: Int { get } }
@@ -53,15 +53,17 @@ enum OptimizedProgram {
     extern "C" int plain(int index) { volatile int copy = index; return half(copy) + 1; }
     """
 
-  /// Builds the program, with DWARF of the given version for both languages.
+  /// Builds the program.
+  ///
+  /// Both languages use the given version of DWARF.
   static func build(in folder: URL, dwarfVersion: Int) throws -> URL {
     let swift = folder.appendingPathComponent("main.swift")
     let bridge = "@_silgen_name(\"discount\") func discount(_ index: Int32) -> Int32\n"
     try (bridge + swiftSource).write(to: swift, atomically: true, encoding: .utf8)
     try cSource.write(to: folder.appendingPathComponent("discount.c"), atomically: true, encoding: .utf8)
     let program = folder.appendingPathComponent("program")
-    // The compiler gets a relative source path. The file names in the C unit's debug information are therefore relative
-    // to its working folder.
+    // The compiler gets a relative source path. Therefore the file names in the C unit's debug information are relative
+    // to its working directory.
     try compile(
       ["-O2", "-g", "-gdwarf-\(dwarfVersion)", "-c", "discount.c", "-o", "discount.o"], in: folder)
     try compile(

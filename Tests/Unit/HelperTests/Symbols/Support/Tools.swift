@@ -8,7 +8,7 @@ import Testing
 enum Tools {
   /// Whether the test runs under a sanitizer.
   ///
-  /// Some tests are then disabled, because a sanitizer needs additional memory and system calls.
+  /// Some tests are disabled under a sanitizer, because it needs additional memory and system calls.
   static var isSanitized: Bool {
     // dlsym() only searches the loaded libraries; the name is a valid C string during the call.
     ["__asan_init", "__tsan_init"].contains { (name: String) in unsafe dlsym(nil, name) != nil }
@@ -16,7 +16,7 @@ enum Tools {
 
   /// Finds a file that this process has mapped.
   static func mappedFile(named name: String) throws -> URL {
-    // Files of /proc have the size 0 and must therefore be read up to their end.
+    // Files in /proc report the size 0, so they must be read until their end.
     let maps = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/maps")).readToEnd() ?? Data()
     for line in String(decoding: maps, as: UTF8.self).split(separator: "\n") where line.hasSuffix("/" + name) {
       if let slash = line.firstIndex(of: "/") { return URL(fileURLWithPath: String(line[slash...])) }
@@ -26,7 +26,7 @@ enum Tools {
 
   /// The llvm-symbolizer of this Swift toolchain.
   ///
-  /// The system's llvm-symbolizer may be too old for the toolchain's DWARF.
+  /// The llvm-symbolizer of the system can be too old for the toolchain's DWARF.
   static func symbolizer() throws -> URL {
     let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
     for folder in path.split(separator: ":") {
