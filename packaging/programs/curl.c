@@ -1,6 +1,6 @@
-// Loads libcurl at the first request of crash-forward. crashd and crashctl are the same file, and would otherwise load
-// libcurl's thirty libraries at their start. The functions in this file have the names of libcurl's functions. They
-// call the loaded library.
+// Loads libcurl at the first request of crash-forward. crashd and crashctl are the same file as crash-forward. Without
+// this file, they would also load libcurl's thirty libraries when they start. The functions in this file have the names
+// of libcurl's functions. They call the library that this file has loaded.
 #include <curl/curl.h>
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -31,8 +31,8 @@ static bool find(void *from, const char *name, void *ret_function) {
   return found != NULL;
 }
 
-/// cs_http_make calls this function first, from one thread at a time. The other functions are called only after it has
-/// succeeded.
+/// cs_http_make calls this function first, and only from one thread at a time. It calls the other functions only after
+/// this one has succeeded.
 CURLcode curl_global_init(long flags) {
   if (library.global_init == NULL) {
     void *from = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
@@ -76,7 +76,7 @@ struct curl_slist *curl_slist_append(struct curl_slist *list, const char *text) 
   return library.slist_append(list, text);
 }
 
-// The option's value is a long, a pointer or a curl_off_t. Each of these types has 64 bits and is passed in the same
+// The option's value is a long, a pointer or a curl_off_t. Each of these types has 64 bits, and is passed in the same
 // register.
 _Static_assert(sizeof(long) == 8 && sizeof(void *) == 8 && sizeof(curl_off_t) == 8, "values of libcurl have 64 bits");
 

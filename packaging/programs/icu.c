@@ -1,7 +1,7 @@
 // An empty data package for ICU. It replaces the 34 MB of data that Foundation links: names of languages, calendars and
-// character sets, which no program of this package uses. ICU itself defines this form for a library without data
-// ("stubdata"): a header and an empty table of contents. Properties of letters and regular expressions are in ICU's
-// code.
+// character sets. No program of this package uses this data. ICU itself defines this form for a library without data
+// ("stubdata"): a header and an empty table of contents. The properties of letters, and regular expressions, are in
+// ICU's code.
 #include <stdint.h>
 
 struct icu_data {
@@ -15,8 +15,8 @@ struct icu_data {
   uint64_t contents[2];
 };
 
-// The linker uses this definition, and omits the object of the archive that contains ICU's own definition. The symbol
-// is hidden. A shared ICU in the same process therefore keeps its own data.
+// The linker uses this definition, and omits the archive's object that has ICU's own definition. The symbol is hidden.
+// A shared ICU in the same process keeps its own data.
 extern const struct icu_data icudt76_dat;
 __attribute__((visibility("hidden"), aligned(16))) const struct icu_data icudt76_dat = {
     .header_bytes = 32,

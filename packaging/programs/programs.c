@@ -1,11 +1,11 @@
 // The installed crashd, crashctl and crash-forward are one file with three names: they share the Swift library,
-// Foundation and most modules (docs/decisions/0133). This main runs the program whose name started the file.
+// Foundation and most modules (docs/decisions/0133). This main runs the program under whose name the file was started.
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-// SwiftPM gives the main functions of the three programs these names.
+// In SwiftPM, the main functions of the three programs have these names.
 int crashd_main(int count, char **arguments);
 int crashctl_main(int count, char **arguments);
 int crash_forward_main(int count, char **arguments);
@@ -15,7 +15,7 @@ static const struct {
   int (*main)(int, char **);
 } programs[] = {{"crashd", crashd_main}, {"crashctl", crashctl_main}, {"crash-forward", crash_forward_main}};
 
-// Runs the program that has the path's last component as its name. Returns -1 if no program has this name.
+// Runs the program whose name is the last component of the path. Returns -1 if no program has this name.
 static int run(const char *path, int count, char **arguments) {
   const char *slash = strrchr(path, '/');
   const char *name = slash != NULL ? slash + 1 : path;
@@ -26,7 +26,7 @@ static int run(const char *path, int count, char **arguments) {
 }
 
 int main(int count, char **arguments) {
-  // Tries the kernel's path first, because the caller can choose any first argument.
+  // Tries the path from the kernel first, because the caller can choose any first argument.
   char path[PATH_MAX];
   ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
   path[length < 0 ? 0 : length] = 0;
@@ -35,7 +35,7 @@ int main(int count, char **arguments) {
   size_t end = strlen(path), suffix = sizeof deleted - 1;
   if (end > suffix && strcmp(path + end - suffix, deleted) == 0) path[end - suffix] = 0;
   int status = run(path, count, arguments);
-  // If the file is a copy or a link with another name, the first argument is used.
+  // If the file is a copy or a link with another name, uses the first argument.
   if (status < 0 && count > 0) status = run(arguments[0], count, arguments);
   if (status >= 0) return status;
   (void)fprintf(stderr, "'%s' is not a name of this program: start it as crashd, crashctl or crash-forward\n", path);

@@ -65,7 +65,7 @@ struct NoMemoryTests {
     for name in try entries(of: directory) {
       let path = "\(directory)/\(name)"
       var status = stat()
-      // lstat writes one struct stat. Invariant: lstat writes one struct stat.
+      // Invariant: lstat writes one struct stat.
       guard unsafe lstat(path, &status) == 0 else { continue }
       if status.st_mode & S_IFMT == S_IFDIR {
         count += try files(with: secret, in: path)

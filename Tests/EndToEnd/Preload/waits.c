@@ -1,5 +1,6 @@
 // A program that blocks a signal in all threads, while one thread waits for this signal. It exits with 0 when that
-// thread receives the signal. waits sigwait|sigwaitinfo|signalfd SIGNAL
+// thread receives the signal.
+//   waits sigwait|sigwaitinfo|signalfd SIGNAL
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // Crashes many times (in child processes) while another thread closes all descriptors and opens files of the program.
-//   raced RUNS DIRECTORY prints one line; exits with 1 if the handler changed a file of the program, or if a run did
+//   raced RUNS DIRECTORY   prints one line; exits with 1 if the handler changed a file of the program, or if a run did
 //   not end by SIGSEGV
 #include <stdio.h>
 #include <stdlib.h>

@@ -151,7 +151,7 @@ struct WebhookSettingsTests {
   private func withFile(_ text: String, _ body: (String) throws -> Void) throws {
     let path = "/tmp/cs-template-\(UUID().uuidString.prefix(8))"
     try text.write(toFile: path, atomically: true, encoding: .utf8)
-    // The path is read only during the call.
+    // Invariant: the path is read only during the call.
     defer { _ = unsafe unlink(path) }
     try body(path)
   }
