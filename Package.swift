@@ -14,7 +14,7 @@ let coreOnly = Context.environment["CRASHSHIELD_CORE"] != nil
 /// the first commit (docs/decisions/0132).
 let commit = String((Context.environment["CRASHSHIELD_COMMIT"] ?? "").filter(\.isHexDigit).prefix(8))
 
-// Swift 6.2 refuses this warning group, which it does not implement.
+// Swift 6.2 does not have this warning group, and refuses it.
 #if compiler(>=6.3)
   let warnings: [SwiftSetting] = [.treatWarning("ExplicitSendable", as: .error)]
 #else

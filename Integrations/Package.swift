@@ -5,7 +5,7 @@
 // itself needs all traits: swift build --enable-all-traits
 import PackageDescription
 
-// Swift 6.2 refuses this warning group, which it does not implement.
+// Swift 6.2 does not have this warning group, and refuses it.
 #if compiler(>=6.3)
   let warnings: [SwiftSetting] = [.treatWarning("ExplicitSendable", as: .error)]
 #else

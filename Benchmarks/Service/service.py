@@ -311,7 +311,7 @@ def measure_growth(binaries: pathlib.Path, folder: pathlib.Path, rings: list, si
     calls = {"list": ("List", {"limit": 100, "count": True}), "groups": ("Groups", {"limit": 100}),
              "show": ("Get", {}), "status": ("Status", {})}
     table: dict[str, list[float]] = {}
-    # Store complete reports after fill(). They are newer than the rows that fill() adds, so that the newest report,
+    # Store complete reports before the first call of fill(). fill() adds only older rows, so that the newest report,
     # which `show` reads, is complete.
     daemon = Daemon(binaries, folder)
     sender(daemon, rings, 2 * len(rings), 1)

@@ -11,14 +11,14 @@
 
 @inline(never) @_optimize(none) func opaque<Value>(_ value: Value) -> Value { value }
 
-// Each function consists only of its fault, so that the call of the fault's handler is in tail position. The check then
-// detects whether the compiler makes it a tail call, which would remove the call site from the record.
+// Each function consists only of one operation that can fault, so that the call of the fault's handler is in tail
+// position. If the compiler makes it a tail call, the record lacks the call site of the fault, and the check fails.
 func byte(_ data: Data, _ place: Int) -> UInt8 { data[place] }
 func part(_ data: Data, _ end: Int) -> Data { data[1..<end] }
 func write(_ data: inout Data, _ place: Int) { data[place] = 7 }
 func writePart(_ data: inout Data, _ end: Int) { data[0..<end] = Data([7]) }
 
-/// Returns results of operations without a fault.
+/// Returns the results of operations that do not fault.
 func plain() -> String {
   var data = opaque(Data((0..<40).map { UInt8($0) }))
   let copy = data

@@ -50,8 +50,8 @@ public final class ContainedHTTPHandler: ChannelInboundHandler {
   /// - Parameters:
   ///   - maximumBodyBytes: The largest body of a request. The handler answers a request with a larger body with the
   ///     status 413.
-  ///   - operation: Returns what a request does, such as its method and route. Do not use the path, because reports are
-  ///     filtered by the operation, and a path may contain personal data.
+  ///   - operation: Returns what a request does, such as its method and route. Do not include the path: reports are
+  ///     filtered by this name, and a path can contain personal data.
   ///   - respond: Answers a request. If it throws an error, the response has the status 500.
   public init(
     maximumBodyBytes: Int = 1 << 20, operation: @escaping @Sendable (HTTPRequestHead) -> String,

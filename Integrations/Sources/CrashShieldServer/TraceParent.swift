@@ -47,7 +47,7 @@ public struct TraceParent: Sendable, Equatable {
   /// The number of bytes of version 00: two digits of the version, the two IDs, two digits of flags, and three dashes.
   private static let length = 55
 
-  /// W3C Trace Context allows only digits in lower case.
+  /// W3C Trace Context allows only lowercase digits.
   private static func isHexDigit(_ byte: UInt8) -> Bool {
     UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || UInt8(ascii: "a")...UInt8(ascii: "f") ~= byte
   }

@@ -7,7 +7,7 @@ extension Shield {
   ///
   /// - Parameters:
   ///   - operation: What the request does, such as its method and route.
-  ///   - id: W3C Trace Context allows only lowercase digits.
+  ///   - id: The ID of this request, such as the ID that the program logs.
   ///   - context: The service context, into which a `TraceContextInstrument` has extracted the client's header.
   ///   - tags: Further facts about the request, such as the customer.
   ///   - isolation: The caller's actor.
@@ -30,7 +30,7 @@ extension Shield {
   ///   - operation: What the request does, such as its method and route.
   ///   - id: The ID of this request, such as the ID that the program logs.
   ///   - context: The service context, into which a `TraceContextInstrument` has extracted the client's header.
-  ///   - tags: Further facts, such as the customer.
+  ///   - tags: Further facts about the request, such as the customer.
   ///   - work: The code of the request.
   /// - Returns: The result of `work`.
   /// - Throws: The error of `work`, or a `ShieldFault` after a trap.

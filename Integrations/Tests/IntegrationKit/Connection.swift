@@ -110,7 +110,7 @@ public final class Connection: Sendable {
   private func receive() throws -> UInt8? {
     while true {
       var byte: UInt8 = 0
-      // The buffer is valid during the call.
+      // Invariant: the buffer is valid during the call.
       let count = unsafe recv(descriptor, &byte, 1, 0)
       if count < 0 && errno == EINTR { continue }
       // The kernel can reset the connection when the server's process ends.

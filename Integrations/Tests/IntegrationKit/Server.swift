@@ -124,7 +124,7 @@ public final class Server: Sendable {
     var line: [UInt8] = []
     while true {
       var byte: UInt8 = 0
-      // The buffer is valid during the call.
+      // Invariant: the buffer is valid during the call.
       let count = unsafe read(descriptor, &byte, 1)
       if count < 0 && errno == EINTR { continue }
       guard count == 1 else { throw Failure("read a line of the server") }

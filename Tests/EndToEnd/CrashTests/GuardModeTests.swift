@@ -28,7 +28,7 @@ struct GuardModeTests {
     /// Sends a command to the process and returns the process's answer.
     func asks(_ word: String) async throws -> String? {
       let line = Array((word + "\n").utf8)
-      // The access is in bounds, because write() reads at most as many bytes as the array has.
+      // Invariant: write() reads at most as many bytes as the array has.
       #expect(unsafe write(ends.number, line, line.count) == line.count)
       return try await self.line()
     }
@@ -47,8 +47,8 @@ struct GuardModeTests {
 
   /// Repeats the command until the process has applied the mode.
   ///
-  /// On a slow machine the process may answer only after crashd's timeout. The command can be repeated, because setting
-  /// the same mode again has no further effect.
+  /// On a slow machine, the process can answer after crashd's timeout. The command can be repeated, because setting the
+  /// same mode again has no further effect.
   private static func setUntilDone(_ words: [String], _ daemon: PrivateDaemon) async throws {
     for _ in 0..<Patience.slices {
       let said = try await set(words, daemon)

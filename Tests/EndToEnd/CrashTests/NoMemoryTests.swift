@@ -36,7 +36,7 @@ struct NoMemoryTests {
 
     func crash() async throws {
       let line = Array((secret + "\n").utf8)
-      // The access is in bounds, because write() reads at most as many bytes as the array has.
+      // Invariant: write() reads at most as many bytes as the array has.
       #expect(unsafe Glibc.write(ends.number, line, line.count) == line.count)
       #expect(try await process.wait().signal == SIGSEGV)
     }
@@ -49,7 +49,7 @@ struct NoMemoryTests {
     guard file >= 0 else { throw SystemError("open '\(path)'", errno) }
     defer { close(file) }
     let bytes = Array(text.utf8)
-    // The access is in bounds, because write() reads at most as many bytes as the array has.
+    // Invariant: write() reads at most as many bytes as the array has.
     guard unsafe Glibc.write(file, bytes, bytes.count) == bytes.count else {
       throw SystemError("write '\(path)'", errno)
     }
@@ -65,7 +65,7 @@ struct NoMemoryTests {
     for name in try entries(of: directory) {
       let path = "\(directory)/\(name)"
       var status = stat()
-      // Invariant: lstat writes one struct stat.
+      // Invariant: lstat writes one struct stat. A file that no longer exists was a temporary file, and does not count.
       guard unsafe lstat(path, &status) == 0 else { continue }
       if status.st_mode & S_IFMT == S_IFDIR {
         count += try files(with: secret, in: path)

@@ -1,5 +1,5 @@
-// This library is preloaded into crashd (LD_PRELOAD). Simulates a file system that the kernel has made read-only after
-// an error.
+// A library that is preloaded into crashd (LD_PRELOAD). Simulates a file system that the kernel has made read-only
+// after an error.
 //
 // READONLY_SWITCH names a file with an int64_t that can change at any time. While the value is 1, writes to files below
 // READONLY_DIRECTORY fail with EROFS, and reads succeed. This library replaces the write functions that SQLite and

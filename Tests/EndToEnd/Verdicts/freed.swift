@@ -57,7 +57,7 @@ nonisolated(unsafe) var age = ""
   heap_opaque(0) == 0 ? value : unsafe unsafeBitCast(0, to: T.self)
 }
 
-/// A class that this program does not protect.
+/// A class that the quarantine of this program does not protect.
 final class Probe {
   let one = heap_random()
   let two = heap_random()

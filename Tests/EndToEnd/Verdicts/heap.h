@@ -50,7 +50,7 @@ void heap_read(uint64_t address);
 void heap_write(uint64_t address);
 void heap_jump(uint64_t address);
 
-// Returns the value unchanged, in a way that the optimizer cannot predict.
+// Returns the value unchanged. The optimizer cannot predict it.
 static inline uint64_t heap_opaque(uint64_t value) {
   __asm__ volatile("" : "+r"(value));
   return value;

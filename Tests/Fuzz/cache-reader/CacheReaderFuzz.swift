@@ -1,6 +1,5 @@
-// The entry point that libFuzzer calls for each input. An input is a symbol cache. The target corrects its magic,
-// version, sizes and checksum: otherwise the reader would refuse a random file at its first check. scripts/fuzz/elf
-// builds this target.
+// The entry point for libFuzzer. An input is a symbol cache. The target corrects its magic, version, sizes and
+// checksum: otherwise the reader would refuse a random file at its first check. scripts/fuzz/elf builds this target.
 import Glibc
 
 @testable import CrashSymbols

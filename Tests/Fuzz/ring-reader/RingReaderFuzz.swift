@@ -1,6 +1,5 @@
-// The entry point that libFuzzer calls for each input. An input is a list of patches to a valid ring, because a whole
-// ring is too large to mutate. scripts/fuzz/readers builds this target together with TestRing.swift of
-// Tests/Unit/CaptureTests.
+// The entry point for libFuzzer. An input is a list of patches to a valid ring, because a whole ring is too large to
+// mutate. scripts/fuzz/readers builds this target together with TestRing.swift of Tests/Unit/CaptureTests.
 import CShimRing
 import CrashReport
 import CrashRing

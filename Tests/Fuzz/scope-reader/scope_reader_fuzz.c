@@ -1,6 +1,6 @@
-// The entry point that libFuzzer calls for each input. The input is an ELF file. The target describes the variables at
-// an address, and lists the classes that a function names, as crash-analyse does. It checks the invariants of the
-// resulting text. scripts/fuzz/elf reports faults in code of this project separately from faults in libdw and libelf.
+// The entry point for libFuzzer. The input is an ELF file. The target describes the variables at an address, and lists
+// the classes that a function names, as crash-analyse does. It checks the invariants of the resulting text.
+// scripts/fuzz/elf reports faults in code of this project separately from faults in libdw and libelf.
 #include "cs_scope.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-// The entry point that libFuzzer calls for each input. An input is an ELF file, whose unwind tables the target extracts
-// and uses, or an unwind request. The target corrects the magic, the offsets and the checksums of a request: otherwise
-// the reader would refuse a random request at its first check. scripts/fuzz/elf builds this target.
+// The entry point for libFuzzer. An input is an ELF file, whose unwind tables the target extracts and uses, or an
+// unwind request. The target corrects the magic, the offsets and the checksums of a request: otherwise the reader would
+// refuse a random request at its first check. scripts/fuzz/elf builds this target.
 import CShimRing
 import CrashSymbols
 import Glibc

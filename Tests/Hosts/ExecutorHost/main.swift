@@ -8,7 +8,7 @@ import CrashShieldGuards
 import CrashShieldExecutorChecks
 import Foundation
 
-/// Writes without a buffer, because the process may end.
+/// Writes without a buffer, because the process can end at any time.
 func tell(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 
 /// Writes the shield's records.

@@ -84,7 +84,7 @@ public final class FakeConnection {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
       let piece = Array(rest.prefix(size))
-      // The pointer is valid, because it covers the array's storage and is used only during the call.
+      // Invariant: the pointer covers the array's storage, and is used only during the call.
       let count = unsafe Glibc.send(descriptor, piece, piece.count, Int32(MSG_NOSIGNAL))
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { return }

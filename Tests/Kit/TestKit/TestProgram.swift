@@ -67,7 +67,7 @@ public enum TestProgram: Sendable {
       output: try Data(contentsOf: output), error: try String(contentsOf: error, encoding: .utf8))
   }
 
-  /// Runs a closure on a separate thread, because the closure may block.
+  /// Runs a closure on a separate thread, because the closure can block.
   /// - Throws: The errors of the closure.
   public static func onThread<Result: Sendable>(
     _ body: @escaping @Sendable () throws -> Result

@@ -11,7 +11,7 @@ private let isUnderThreadSanitizer = unsafe dlsym(nil, "__tsan_init") != nil
 /// Each test that starts the shield runs in its own process, because a process can start the shield only once.
 @Suite
 struct ShieldTests {
-  /// An exit status that means "the child reached its end and all checks passed".
+  /// The exit status of a child that has reached its end, and in which all checks have passed.
   private static let right: Int32 = 42
 
   @Test("calls before the start have no effect")
@@ -99,7 +99,7 @@ struct ShieldTests {
   @Test("with CRASHSHIELD_DISABLE=1 the program's call of start returns without starting the shield")
   func disabled() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      // No other thread runs in this process yet. The environment can therefore be changed.
+      // Invariant: no other thread runs in this process yet. Therefore the environment can be changed.
       unsafe setenv("CRASHSHIELD_DISABLE", "1", 1)
       try Shield.startOrThrow(Shield.Configuration(socket: "/dev/null/attach"))
       Glibc.exit(Shield.isStarted ? 1 : ShieldTests.right)
@@ -109,7 +109,7 @@ struct ShieldTests {
   @Test("CRASHSHIELD_DISABLE=0 does not disable the shield")
   func notDisabled() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      // No other thread runs in this process yet. The environment can therefore be changed.
+      // Invariant: no other thread runs in this process yet. Therefore the environment can be changed.
       unsafe setenv("CRASHSHIELD_DISABLE", "0", 1)
       try Shield.startOrThrow(Shield.Configuration(socket: "/dev/null/attach"))
       Glibc.exit(Shield.isStarted ? ShieldTests.right : 1)

@@ -4,7 +4,7 @@ import Dispatch
 import Glibc
 import Testing
 
-/// An exit status that means "the child reached its end and all checks passed".
+/// The exit status of a child that has reached its end, and in which all checks have passed.
 let right: Int32 = 42
 
 /// Tests every guard in each mode, each in its own process.

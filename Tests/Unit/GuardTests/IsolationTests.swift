@@ -124,7 +124,7 @@ private class Silent: SerialExecutor, @unchecked Sendable {
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    // The executor exists as long as its actor, which the job retains.
+    // Invariant: the executor exists as long as its actor, which the job retains.
     queue.async { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
   }
 

@@ -144,7 +144,7 @@ struct ModeTests {
   func environment(text: String, modes: [ShieldMode]) async {
     let numbers: [Int] = modes.map { Int($0.rawValue) }
     await #expect(processExitsWith: .exitCode(right)) { [text, numbers = numbers as [Int]] in
-      // No other thread exists, and no code has read the variable yet.
+      // Invariant: no other thread exists, and no code has read the variable yet.
       unsafe setenv("CRASHSHIELD_GUARDS", text, 1)
       let found = [Shield.mode(for: .index), Shield.mode(for: .cast)].map { Int($0.rawValue) }
       Glibc.exit(found == numbers ? right : 1)

@@ -8,7 +8,7 @@ import Testing
 ///
 /// docs/guards-suites.md lists the tests for these faults.
 ///
-/// The suite is serialized, because the tests find their own incidents by file.
+/// The tests run one after the other, because they find their own incidents by file.
 @Suite(.serialized)
 struct XXShieldTests {
   @Test("NSCache: setting nil changes nothing")

@@ -91,7 +91,7 @@ public struct Event: Codable, Sendable, Equatable {
   public var id: String
   /// The time of the crash.
   public var time: String
-  /// The pid of the process.
+  /// The name of the program.
   public var program: String
   /// The pid of the process.
   public var pid: Int

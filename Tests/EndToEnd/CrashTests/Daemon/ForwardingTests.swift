@@ -74,7 +74,7 @@ struct ForwardingTests {
   private func write(_ text: String, to path: String) throws {
     let file = try FileDescriptor(unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600), from: "open '\(path)'")
     let bytes = Array(text.utf8)
-    // The access is in bounds, because write() reads at most as many bytes as the array has.
+    // Invariant: write() reads at most as many bytes as the array has.
     guard unsafe Glibc.write(file.number, bytes, bytes.count) == bytes.count else {
       throw SystemError("write '\(path)'", errno)
     }

@@ -10,7 +10,7 @@ struct SettingsReloadTests {
     guard file >= 0 else { throw SystemError("open '\(path)'", errno) }
     defer { close(file) }
     let bytes = Array(text.utf8)
-    // The access is in bounds, because write() reads at most as many bytes as the array has.
+    // Invariant: write() reads at most as many bytes as the array has.
     guard unsafe Glibc.write(file, bytes, bytes.count) == bytes.count else {
       throw SystemError("write '\(path)'", errno)
     }

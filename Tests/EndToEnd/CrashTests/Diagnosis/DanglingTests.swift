@@ -113,8 +113,8 @@ struct DanglingTests {
     #expect(object.className == "dangling_maker.Session" && object.age_ns.map { $0 >= 0 } == true)
     #expect(object.release.contains { $0.function.hasPrefix("drop()") }, "\(object.release.map(\.function))")
     #expect(report.crashedThread?.topOwnFrame?.function.hasPrefix("greet(") == true)
-    // The report of the crash already contains this access. The list of incidents contains only accesses that the
-    // process survived.
+    // The report of the crash already contains this access. The list of incidents has only accesses that the process
+    // survived.
     let client = daemon.client
     #expect(try await blocking { try client.incidents() }.allSatisfy { $0.process.pid != Int(run.pid) })
   }

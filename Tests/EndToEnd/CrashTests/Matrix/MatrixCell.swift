@@ -111,7 +111,7 @@ extension MatrixCell {
   /// Returns the processes whose environment contains the cell's token.
   private static func processes(with token: String) throws -> [String] {
     try entries(of: "/proc").filter { pid in
-      // Reading fails if the process has just ended or belongs to another user.
+      // Reading fails if the process has just ended, or if it belongs to another user.
       Int32(pid) != nil && (try? contents(of: "/proc/\(pid)/environ"))?.contains(token) == true
     }
   }

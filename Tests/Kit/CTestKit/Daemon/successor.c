@@ -24,13 +24,13 @@ static void close_others(const int *sockets, size_t count, int link) {
 }
 
 // Runs in the child: connects one socket for each byte that arrives on `link`, until the caller closes `link`. The
-// child only makes system calls, because another thread of the parent may have held a lock of libc at the fork.
+// child only makes system calls, because another thread of the parent can have held a lock of libc at the fork.
 static _Noreturn void be(const struct sockaddr_un *address, const int *sockets, size_t count, int link) {
   close_others(sockets, count, link);
   char byte;
   for (size_t index = 0; recv(link, &byte, 1, 0) == 1; index++) {
     int code = ENOENT;
-    // The socket is shared with the parent. A connect() in the child therefore also connects the parent's descriptor.
+    // The parent shares this socket. Therefore connect() in the child also connects the parent's descriptor.
     if (index < count)
       code = connect(sockets[index], (const struct sockaddr *)address, sizeof *address) == 0 ? 0 : errno;
     if (send(link, &code, sizeof code, MSG_NOSIGNAL) != sizeof code) break;

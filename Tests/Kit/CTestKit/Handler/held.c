@@ -22,7 +22,7 @@ static sem_t is_handled;
 static bool is_on_own_stack;
 static sigjmp_buf after_crash;
 
-// This handler is installed without SA_ONSTACK.
+// A handler that is installed without SA_ONSTACK.
 static void note_stack(int signal) {
   // AddressSanitizer can place local variables on another stack.
   char *address = __builtin_frame_address(0);

@@ -20,7 +20,7 @@
 #include "cs_shim.h"
 #include "ways.h"
 
-// A time limit that only a failing test reaches, even on a machine that stalls for minutes.
+// The time limit of a wait. Only a failing test reaches it, even on a machine that stalls for minutes.
 #define PATIENCE_MS 300000
 
 int cs_test_fork_with_descriptors(void) {

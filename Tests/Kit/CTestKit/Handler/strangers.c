@@ -23,7 +23,7 @@
 #define STRANGER    65534
 #define PATIENCE_MS 300000
 
-// Makes the function that contains this macro return the line number if the condition does not hold.
+// If the condition does not hold, returns the line number from the function that contains this macro.
 #define REQUIRE(condition)                                                                                             \
   do {                                                                                                                 \
     if (!(condition)) return __LINE__;                                                                                 \

@@ -145,7 +145,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_stuck_way : uin
 int cs_test_run_stuck(cs_test_stuck_way way, const char *directory);
 
 // Programs with two threads, which install a handler of SIGSEGV before they start the shield. Each exits with 0 on
-// success, unless its comment differs.
+// success, unless its comment says otherwise.
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_chance_way : uint32_t {
   CS_TEST_CHANCE_REPAIRED,   // the handler repairs 500 faults on each of two threads
   CS_TEST_CHANCE_THEN_CRASH, // as REPAIRED; then a fault at 0x38 ends the process by SIGSEGV

@@ -133,7 +133,7 @@ struct PoolTests {
         #expect(throws: Shield.StartError.self) { try Shield.startOrThrow(configuration) }
       }
       configuration.containment = .off
-      // No other thread reads the environment here.
+      // Invariant: no other thread reads the environment here.
       unsafe setenv("CRASHSHIELD_CONTAINMENT", "contain:3", 1)
       try Shield.startOrThrow(configuration)
       #expect(RingBytes.here.header.containment_budget == 3)

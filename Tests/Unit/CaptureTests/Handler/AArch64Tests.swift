@@ -132,7 +132,7 @@ struct AArch64Tests {
   }
 
   private func syndrome(_ records: [UInt8]) -> UInt64 {
-    // The pointer is used only within the call, and only for the buffer's byte count.
+    // Invariant: the call uses the pointer only for the buffer's byte count, and does not keep it.
     unsafe records.withUnsafeBufferPointer { unsafe cs_test_syndrome($0.baseAddress, $0.count) }
   }
 

@@ -40,7 +40,7 @@ struct ChecksumTests {
   }
 
   private func checksum(_ bytes: [UInt8], after crc: UInt32 = 0) -> UInt32 {
-    // The pointer is used only within the call, and only for the buffer's byte count.
+    // Invariant: the call uses the pointer only for the buffer's byte count, and does not keep it.
     unsafe bytes.withUnsafeBytes { unsafe cs_ring_crc32c(crc, $0.baseAddress, $0.count) }
   }
 

@@ -26,7 +26,7 @@ struct Outcome {
 /// Runs a child process in a new directory in which no daemon listens.
 func crash(_ way: cs_test_way) throws -> Outcome {
   try withTemporaryDirectory { directory in
-    // Swift passes a C string that is valid during the call; the function keeps no pointer to it.
+    // Invariant: the C string is valid during the call, and the function does not keep the pointer.
     let waitStatus = unsafe cs_test_run(way, directory)
     var spool = cs_test_spool()
     // Invariant: the C string is valid during the call, and the call writes the summary before it returns.
@@ -209,7 +209,7 @@ struct CrashTests {
   func attached(way: cs_test_way) throws {
     try withTemporaryDirectory { directory in
       var waitStatus: Int32 = -1
-      // The C string is valid during the call; the status is written before the call returns.
+      // Invariant: the C string is valid during the call, and the call writes the status before it returns.
       let unsatisfiedLine = unsafe cs_test_run_attached(way, directory, &waitStatus)
       #expect(unsatisfiedLine == 0)
       #expect(waitStatus & 0x7f == SIGSEGV)
@@ -231,7 +231,7 @@ struct CopyTests {
       let path = "\(directory)/spool"
       if let mode { try #require(unsafe mkdir(path, 0o700) == 0 && chmod(path, mode) == 0) }
       var waitStatus: Int32 = -1
-      // The C string is valid during the call; the status is written before the call returns.
+      // Invariant: the C string is valid during the call, and the call writes the status before it returns.
       let unsatisfiedLine = unsafe cs_test_run_attached(.CS_TEST_ONCE_ATTACHED, directory, &waitStatus)
       #expect(unsatisfiedLine == 0)
       #expect(waitStatus & 0x7f == SIGSEGV)

@@ -10,7 +10,7 @@ struct MemoryTests {
   /// environment.
   private func crash(_ memory: String) throws -> (outcome: Outcome, found: [Bool]) {
     try withTemporaryDirectory { directory in
-      // The strings and the summary are valid during the calls.
+      // Invariant: the strings and the summary are valid during the calls.
       let waitStatus = unsafe cs_test_run_with_secrets(memory, directory)
       var spool = cs_test_spool()
       try #require(unsafe cs_test_read_spool(directory, &spool))

@@ -6,7 +6,7 @@ import Testing
 @Suite("The shield's own threads and descriptors", .enabled(if: cs_test_can_run()))
 struct OwnThreadTests {
   private func run(_ way: cs_test_own_way) throws -> Int32 {
-    // Swift passes a C string that is valid during the call; the function keeps no pointer to it.
+    // Invariant: the C string is valid during the call, and the function does not keep the pointer.
     try withTemporaryDirectory { unsafe cs_test_run_own(way, $0) }
   }
 
@@ -43,7 +43,7 @@ struct OwnThreadTests {
   @Test("D2: the record of a crash signal that another process sent during a callback names the sender")
   func passedOn() throws {
     try withTemporaryDirectory { directory in
-      // The directory's C string is valid during the call; the summary is written before the call returns.
+      // Invariant: the C string is valid during the call, and the call writes the summary before it returns.
       #expect(unsafe cs_test_run_own(.CS_TEST_OWN_PASSED_ON, directory) & 0x7f == SIGABRT)
       var spool = cs_test_spool()
       #expect(unsafe cs_test_read_spool(directory, &spool))
@@ -55,7 +55,7 @@ struct OwnThreadTests {
   @Test("D2: a crash in a callback that the shield runs is recorded")
   func crashedCallback() throws {
     try withTemporaryDirectory { directory in
-      // The directory's C string is valid during the call; the summary is written before the call returns.
+      // Invariant: the C string is valid during the call, and the call writes the summary before it returns.
       #expect(unsafe cs_test_run_own(.CS_TEST_OWN_CRASHED_CALLBACK, directory) & 0x7f == SIGSEGV)
       var spool = cs_test_spool()
       #expect(unsafe cs_test_read_spool(directory, &spool))

@@ -71,7 +71,7 @@ struct StartTests {
   @Test("a start succeeds with an XDG_RUNTIME_DIR that is too long for a socket")
   func longUserDirectory() async {
     await #expect(processExitsWith: .success) {
-      // No other thread of this process reads the environment while it is changed.
+      // Invariant: no other thread of this process reads the environment during this change.
       unsafe setenv("XDG_RUNTIME_DIR", String(repeating: "/x", count: 100), 1)
       exit(cs_shim_start(nil, nil) == .CS_SHIM_OK ? 0 : 1)
     }
@@ -112,8 +112,8 @@ struct TextTests {
       guard start().0 == .CS_SHIM_OK, let ring = unsafe ring() else { exit(1) }
       let value = String(repeating: "ä", count: 300) + "x"
       guard !annotate("long", "x" + value) else { exit(2) }
-      // The ring stays mapped, and this thread is its only writer. The shield truncates the value to 1 + 2 × 219 = 439
-      // bytes, because the next character of 2 bytes would exceed the limit of 440 bytes.
+      // Invariant: the ring stays mapped, and this thread is its only writer. The shield truncates the value to 1 + 2 ×
+      // 219 = 439 bytes, because the next character of 2 bytes would exceed the limit of 440 bytes.
       exit(unsafe ring.pointee.annotations.0.value_bytes == 439 ? 0 : 3)
     }
   }
@@ -136,10 +136,10 @@ struct TextTests {
     await #expect(processExitsWith: .success) {
       guard start().0 == .CS_SHIM_OK, let ring = unsafe ring() else { exit(1) }
       for _ in 0...Int(CS_RING_BREADCRUMB_LIMIT) {
-        // The characters are valid during the call, and the call copies them.
+        // Invariant: the characters are valid during the call, and the call copies them.
         unsafe cs_shim_breadcrumb("step", 4)
       }
-      // The ring stays mapped, and this thread is its only writer.
+      // Invariant: the ring stays mapped, and this thread is its only writer.
       let header = unsafe ring.pointee.header
       let newest = unsafe ring.pointee.breadcrumbs.0
       let oldest = unsafe ring.pointee.breadcrumbs.1

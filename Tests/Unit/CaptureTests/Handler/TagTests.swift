@@ -44,7 +44,7 @@ struct TagTests {
   @Test("without environment variables, or with empty ones, the values in the code apply, and can change")
   func code() async {
     await #expect(processExitsWith: .exitCode(42)) {
-      // No other thread runs in this process yet. The environment can therefore be changed.
+      // Invariant: no other thread runs in this process yet. Therefore the environment can be changed.
       unsafe setenv("CRASHSHIELD_RELEASE", "", 1)
       guard start(name: "shop", release: "shop@1", environment: "production") else { exit(1) }
       guard Shield.setTag("release", to: "shop@2"), Shield.setUser(id: "u-17") else { exit(2) }
@@ -61,7 +61,7 @@ struct TagTests {
   @Test("the names of the pod, its namespace, its node and the container come from the environment, and cannot change")
   func pod() async {
     await #expect(processExitsWith: .exitCode(42)) {
-      // No other thread runs in this process yet. The environment can therefore be changed.
+      // Invariant: no other thread runs in this process yet. Therefore the environment can be changed.
       unsafe setenv("CRASHSHIELD_POD", "shop-7c5", 1)
       unsafe setenv("CRASHSHIELD_NAMESPACE", "production", 1)
       unsafe setenv("CRASHSHIELD_NODE", "node-2", 1)

@@ -9,7 +9,7 @@ enum Lines {
   }
 
   static func words(_ ring: TestRing, isBare: Bool = false) -> String {
-    // The ring exists during the call.
+    // Invariant: the ring exists during the call.
     unsafe line(1_024) { unsafe cs_test_last_words(ring.memory.baseAddress, 0, isBare, $0) }
   }
 

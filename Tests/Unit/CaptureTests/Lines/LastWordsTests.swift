@@ -113,7 +113,7 @@ struct LastWordsTests {
     .enabled(if: cs_test_can_run()))
   func repaired() throws {
     try withTemporaryDirectory { directory in
-      // The path is valid during the call.
+      // Invariant: the path is valid during the call.
       #expect(unsafe directory.withCString { unsafe cs_test_run_repaired_with_words($0) } == SIGSEGV)
       let lines = try Self.text(directory + "/words").split(separator: "\n")
       #expect(lines.count == 1 && lines[0].contains("SIGSEGV at address 0x38"))

@@ -109,7 +109,7 @@ struct OutputTests {
 
   private static func write(to descriptor: Int32, _ line: String = line) -> Bool {
     let bytes = Array(line.utf8)
-    // The array is valid during the call, and is passed with its size.
+    // Invariant: the array is valid during the call, which gets its size.
     return unsafe cs_test_output_line(descriptor, bytes, bytes.count)
   }
 

@@ -69,7 +69,7 @@ struct RingBytes {
     let offset = TestRing.slot(slot) + fieldOffset(\cs_ring_slot.request)
     var request: cs_ring_request = load(at: offset)
     let crc: UInt32 = load(at: TestRing.slot(slot) + fieldOffset(\cs_ring_slot.request_crc))
-    // The pointer is valid during the call.
+    // Invariant: the pointer is valid during the call.
     let isWhole = unsafe cs_ring_crc32c(0, &request, MemoryLayout<cs_ring_request>.size) == crc
     return (WrittenRequest(request), isWhole)
   }

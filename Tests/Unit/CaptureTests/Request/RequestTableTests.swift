@@ -29,7 +29,7 @@ struct RequestTableTests {
         #expect(request.traceID.prefix(4) == [0x4b, 0xf9, 0x2f, 0x35] && request.traceID.last == 0x36)
         #expect(request.spanID == [0x00, 0xf0, 0x67, 0xaa, 0x0b, 0xa9, 0x02, 0xb7])
         var now = timespec()
-        // The pointer is valid during the call.
+        // Invariant: the pointer is valid during the call.
         unsafe clock_gettime(CLOCK_REALTIME, &now)
         let now_ns = UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
         #expect(request.startedAt_ns <= now_ns && request.startedAt_ns > now_ns - 600_000_000_000)

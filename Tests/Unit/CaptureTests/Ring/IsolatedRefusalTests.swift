@@ -145,7 +145,7 @@ struct IsolatedRefusalTests {
         let child = fork_()
         if child == 0 { _exit(unsafe cs_shim_contained_hold(nil) == nil ? rightStatus : 1) }
         var status: Int32 = 0
-        // waitpid() writes one status. The loop repeats the call if a signal interrupts it.
+        // waitpid() writes one status. Repeats the call if a signal interrupts it.
         while unsafe waitpid(child, &status, 0) == -1 && errno == EINTR {}
         return status
       }

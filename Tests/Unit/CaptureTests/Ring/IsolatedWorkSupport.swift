@@ -133,7 +133,7 @@ func ringContents(ofSpool directory: String) throws -> RingContents {
 
 /// Returns the contents of this process's ring.
 private func ring() throws -> RingContents {
-  // The capture's own mapping is a complete ring, and stays mapped until the process ends.
+  // Invariant: the shield's own mapping is a complete ring, and stays mapped until the process ends.
   try unsafe RingReader(
     bytes: UnsafeRawBufferPointer(start: cs_testing_ring(), count: MemoryLayout<cs_ring>.size)
   ).contents()

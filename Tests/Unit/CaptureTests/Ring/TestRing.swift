@@ -39,7 +39,7 @@ final class TestRing {
 
   /// Reads the ring.
   func contents() throws -> RingContents {
-    // The ring exists longer than the reader.
+    // Invariant: the ring outlives the reader.
     defer { withExtendedLifetime(self) {} }
     return try unsafe RingReader(bytes: UnsafeRawBufferPointer(memory)).contents()
   }

@@ -43,7 +43,7 @@ struct WrittenRingTests {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       guard WrittenRingTests.start(spool: "/dev/null/spool") else { Glibc.exit(1) }
       guard cs_testing_claim_and_abandon() else { Glibc.exit(2) }
-      // The capture's own mapping is a complete ring, and stays mapped until the process ends.
+      // Invariant: the shield's own mapping is a complete ring, and stays mapped until the process ends.
       let contents = try unsafe RingReader(
         bytes: UnsafeRawBufferPointer(start: cs_testing_ring(), count: MemoryLayout<cs_ring>.size)
       ).contents()
@@ -71,7 +71,7 @@ struct WrittenRingTests {
       for _ in 0..<3 {
         if unsafe ShieldHandle.resolve(handle?.context, as: Victim.self) != nil { Glibc.exit(2) }
       }
-      // The capture's own mapping is a complete ring, and stays mapped until the process ends.
+      // Invariant: the shield's own mapping is a complete ring, and stays mapped until the process ends.
       let contents = try unsafe RingReader(
         bytes: UnsafeRawBufferPointer(start: cs_testing_ring(), count: MemoryLayout<cs_ring>.size)
       ).contents()
@@ -134,7 +134,7 @@ struct WrittenRingTests {
 
     let names = try FileManager.default.contentsOfDirectory(atPath: directory)
     let name = try #require(names.first { $0.hasSuffix(".ring") })
-    // The path contains no NUL.
+    // Invariant: the path contains no NUL.
     let descriptor = unsafe open("\(directory)/\(name)", O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     defer { close(descriptor) }
     let contents = try RingMapping(spoolFile: descriptor).contents()

@@ -148,8 +148,8 @@ struct CauseTests {
     // The inlined function belongs to the runtime, so the debug information has no declaration for it.
     let lookup = Self.function("$sSDyq_SgxcigSS_SiTg5", at: 20, 4, declaredAt: nil)
     #expect(place([lookup, unwrap]) == "$s4shop6unwrapyS2iF:20:4 of 1")
-    // The inlined function itself has trapped, and not its caller. The inlined function itself trapped, and not its
-    // caller. First it is declared above its caller, and then below.
+    // The inlined function itself trapped, and not its caller. The inlined function itself trapped, and not its caller.
+    // First it is declared above its caller, and then below.
     let index = Self.function("$s4shop5indexyS2iF", at: 9, 3, declaredAt: 8)
     let below = Self.function("$s4shop5belowyS2iF", at: 33, 3, declaredAt: 30)
     #expect(place([index, unwrap]) == "$s4shop5indexyS2iF:9:3 of 2")

@@ -221,7 +221,7 @@ struct DescriptorStoreTests {
   /// Does not reap the child.
   private static func killedChild() async throws -> (pid_t, Descriptor) {
     var child: pid_t = 0
-    // The array ends with nil, and is freed after the call.
+    // Invariant: the array ends with nil, and is freed after the call.
     let words = ["sh", "-c", "kill -KILL $$"]
     var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
     defer { unsafe arguments.forEach { unsafe free($0) } }

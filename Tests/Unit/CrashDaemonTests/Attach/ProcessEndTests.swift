@@ -70,7 +70,7 @@ struct ProcessEndTests {
   /// Does not reap the child.
   private static func zombie() async throws -> (pid_t, Descriptor) {
     var child: pid_t = 0
-    // The array ends with nil, and is freed after the call.
+    // Invariant: the array ends with nil, and is freed after the call.
     let words = ["sh", "-c", "exit 7"]
     var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
     defer { unsafe arguments.forEach { unsafe free($0) } }

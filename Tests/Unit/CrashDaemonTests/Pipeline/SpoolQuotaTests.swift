@@ -21,7 +21,7 @@ struct SpoolQuotaTests {
     let spool = try SpoolDirectory(path: directory.path)
     _ = try directory.write([1], to: "file")
     _ = try directory.write([1], to: "some.ring.part")
-    // The paths' C strings are valid during the calls.
+    // Invariant: the C strings are valid during the calls.
     #expect(unsafe symlink("/etc/passwd", directory.path + "/link") == 0)
     #expect(unsafe mkfifo(directory.path + "/pipe", 0o600) == 0)
     #expect(unsafe mkdir(directory.path + "/empty", 0o700) == 0 && mkdir(directory.path + "/full", 0o700) == 0)
@@ -92,7 +92,7 @@ struct SpoolQuotaTests {
     let spool = try SpoolDirectory(path: directory.path)
     for uid in UInt32(54_300)..<54_304 {
       let path = try directory.write([UInt8](repeating: 1, count: 8_192), to: "\(uid).ring")
-      // The path's C string is valid during the call.
+      // Invariant: the C string is valid during the call.
       #expect(unsafe chown(path, uid, uid) == 0)
     }
     var limits = Limits()

@@ -96,7 +96,7 @@ struct SpoolTests {
       // utimensat() reads two timespecs.
       #expect(unsafe utimensat(AT_FDCWD, file, times, 0) == 0)
     }
-    // The path's C string is valid during the call.
+    // Invariant: the C string is valid during the call.
     #expect(unsafe mkdir(path + "/e.ring.partial", 0o700) == 0)
     let spool = try SpoolDirectory(path: path)
     #expect(try spool.list(limit: 10).isEmpty)

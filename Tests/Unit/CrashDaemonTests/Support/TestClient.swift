@@ -80,7 +80,7 @@ private final class TestPeer: Sendable {
 
   init(_ user: TestUser, connecting socket: Int32, to path: String) throws {
     var (link, child): (Int32, Int32) = (-1, -1)
-    // The array has as many elements as the count passed, and the path ends with a NUL.
+    // Invariant: the array has as many elements as the passed count, and the path ends with a NUL.
     let code = unsafe cd_test_connect_as(
       socket, path, user.uid, user.gid, user.groups, user.groups.count, user.isRestricted,
       Int32(user.namespaces), &link, &child)

@@ -54,7 +54,7 @@ final class TestProcess: Sendable {
     let socket = socket
     let bytes = try await onThread { try socket.receive() }
     guard bytes.count == MemoryLayout<cs_attach_reply>.size else { return nil }
-    // The message has at least as many bytes as the structure, in which every bit pattern is valid.
+    // Invariant: the message has at least as many bytes as the structure, in which every bit pattern is valid.
     let reply = unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_attach_reply.self) }
     let start = 24  // the offset of `text`, which cs_ring.c asserts
     let text = String(decoding: bytes[start..<start + Int(reply.text_bytes)], as: UTF8.self)

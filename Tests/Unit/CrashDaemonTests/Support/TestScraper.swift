@@ -63,7 +63,7 @@ enum TestScraper {
     var text: [UInt8] = []
     while true {
       var chunk = [UInt8](repeating: 0, count: 64 << 10)
-      // The pointer is valid, because it covers the array and is used only during the call.
+      // Invariant: the pointer covers the array, and is used only during the call.
       let count = unsafe recv(connection.number, &chunk, chunk.count, 0)
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { return String(decoding: text, as: UTF8.self) }

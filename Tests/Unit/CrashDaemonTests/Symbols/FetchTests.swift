@@ -109,7 +109,7 @@ struct FetchTests {
     let directory = try TestDirectory()
     let gate = "\(directory.path)/gate"
     #expect(unsafe mkfifo(gate, 0o600) == 0)
-    // The test opens the pipe for reading and writing. Therefore, neither the test nor a child blocks in open().
+    // The test opens the pipe for reading and writing. Therefore neither the test nor a child blocks in open().
     let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
     let caches = try caches(directory, fetch: "read line <'\(gate)'; echo lines") { $0.fetch_ms = 400_000 }
     let builds = ["abcd", "ef01"]

@@ -121,7 +121,7 @@ struct ForeignFileTests {
     /// Calls that wait for it then fail.
     func end() {
       var mount = mount
-      // The path's C string is valid during the call.
+      // Invariant: the C string is valid during the call.
       unsafe cd_test_unmount(directory.path, &mount)
     }
   }
@@ -167,7 +167,7 @@ struct ForeignFileTests {
     let isOver = try MutexFlag.alarm(image.end)
     let directory = try TestDirectory()
     let (debug, stored) = ("\(directory.path)/debug", "\(directory.path)/caches")
-    // The paths' C strings are valid during the calls.
+    // Invariant: the C strings are valid during the calls.
     #expect(unsafe mkdir(debug, 0o755) == 0 && mkdir(stored, 0o755) == 0)
     var contents = SymbolCacheContents(
       base: 0, buildID: [0xab, 0xcd], ranges: [], locations: [], contexts: [], functions: [], strings: [0],
@@ -232,7 +232,7 @@ struct ForeignFileTests {
   func closedDirectory(name: String) throws {
     let directory = try TestDirectory()
     let closed = directory.path + "/closed"
-    // The paths' C strings are valid during the calls.
+    // Invariant: the C strings are valid during the calls.
     #expect(unsafe mkdir(closed, 0o700) == 0 && mkdir(closed + "/directory", 0o755) == 0)
     #expect(unsafe mkfifo(closed + "/pipe", 0o644) == 0)
     _ = try directory.write([1], to: "closed/file", mode: 0o644)

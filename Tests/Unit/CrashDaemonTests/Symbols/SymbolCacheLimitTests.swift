@@ -85,7 +85,7 @@ extension SymbolCachesTests {
     let slow = "case $image in slow*) read line <'\(gate)';; esac"
     let caches = try caches(
       directory, script: "read image </proc/self/fd/0; \(whole); \(slow); cat '\(directory.path)'/$image.ready")
-    // The test opens the pipe for reading and writing. Therefore, neither the test nor a child blocks in open().
+    // The test opens the pipe for reading and writing. Therefore neither the test nor a child blocks in open().
     return (caches, Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC)))
   }
 
@@ -131,7 +131,7 @@ extension SymbolCachesTests {
     #expect(await caches.waitingJobs.map(\.name.buildID) == ["a2"])
     #expect(await caches.entries.keys.map(\.buildID).sorted() == ["a1", "a2", "b1"])
     #expect(await caches.configuration.ledger.refusals == ["symbols": 1])
-    // The test opens the pipe for reading and writing. Therefore, neither the test nor a child blocks in open().
+    // The test opens the pipe for reading and writing. Therefore neither the test nor a child blocks in open().
     let opened = Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC))
     for _ in 0..<8 { #expect(unsafe Glibc.write(opened.number, "\n", 1) == 1) }
     #expect(await caches.caches(of: ["a1": [], "a2": []], for: 1_001, timeout_ms: 600_000).isEmpty)
@@ -148,7 +148,7 @@ extension SymbolCachesTests {
     let gate = "\(directory.path)/gate"
     #expect(unsafe mkfifo(gate, 0o600) == 0)
     let caches = try caches(directory, script: "read line <'\(gate)'; exit 65", limits: limits)
-    // The job of the first image runs, that of the second waits, and that of the third is refused.
+    // The job of the first image runs, the job of the second one waits, and crashd refuses the job of the third one.
     for (id, user) in [("a1", 54_021), ("a2", 54_300), ("a3", 54_301)] as [(String, UInt32)] {
       let path = try directory.write(Array(id.utf8), to: id, mode: 0o666)
       await caches.prepare(
@@ -156,7 +156,7 @@ extension SymbolCachesTests {
     }
     #expect(await caches.waitingJobs.map(\.name.buildID) == ["a2"])
     #expect(await caches.configuration.ledger.refusals == ["symbols": 1])
-    // The test opens the pipe for reading and writing. Therefore, neither the test nor a child blocks in open().
+    // The test opens the pipe for reading and writing. Therefore neither the test nor a child blocks in open().
     let opened = Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC))
     for _ in 0..<8 { #expect(unsafe Glibc.write(opened.number, "\n", 1) == 1) }
     #expect(await caches.caches(of: ["a2": []], for: 54_300, timeout_ms: 600_000).isEmpty)

@@ -138,7 +138,7 @@ struct SymbolCachesTests {
     let users: [UInt32] = [54_021, 54_300, 54_301]
     for user in users { await caches.prepare([image], for: user) }
     #expect(await caches.entries.count == users.count)
-    // The test opens the pipe for reading and writing. Therefore, neither the test nor a child blocks in open().
+    // The test opens the pipe for reading and writing. Therefore neither the test nor a child blocks in open().
     let opened = Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC))
     for _ in 0..<8 { #expect(unsafe Glibc.write(opened.number, "\n", 1) == 1) }
     for user in users {

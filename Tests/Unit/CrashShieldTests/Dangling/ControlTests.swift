@@ -213,7 +213,7 @@ struct ControlTests {
   @Test("the environment can refuse remote control")
   func forbiddenFromOutside() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      // No other thread runs in this process yet.
+      // Invariant: no other thread runs in this process yet.
       unsafe setenv("CRASHSHIELD_CONTROL", "0", 1)
       ControlTests.expectForbidden(byConfiguration: false)
       Glibc.exit(right)

@@ -1,4 +1,4 @@
-// These cases deliberately contain faults that guards detect.
+// These cases contain faults on purpose, so that guards detect them.
 // swift-format-ignore-file: NeverForceUnwrap
 import CrashShield
 import CrashShieldGuards

@@ -16,7 +16,7 @@ struct Host: Sendable {
     var frames: [String]
   }
 
-  /// The exit status, or the signal's number as a negative number.
+  /// The exit status, or the negative number of the signal that ended the process.
   var status: Int32
   var lines: [String]
   var error: String

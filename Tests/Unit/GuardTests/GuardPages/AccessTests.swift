@@ -48,7 +48,7 @@ struct AccessTests {
 
   private final class Box { var session: Session? }
 
-  /// Calls the body while `depth` nested calls of this function await their callee.
+  /// Calls the body below `depth` nested calls of this function, each of which awaits the next one.
   @inline(never)
   private static func waiting(_ depth: Int, _ body: () async -> Void) async {
     if depth == 0 { return await body() }
@@ -56,9 +56,9 @@ struct AccessTests {
     withExtendedLifetime(depth) {}
   }
 
-  /// Returns how often the most frequent continuation is in the frames.
+  /// Returns how many of the frames belong to the most frequent continuation.
   ///
-  /// The frame of a continuation is its entry address plus 1, and is therefore odd.
+  /// The address in a continuation's frame is the entry address plus 1, so it is odd.
   private static func waiters(in frames: [UInt]) -> Int {
     Dictionary(grouping: frames.filter { $0 % 2 == 1 }) { $0 }.values.map(\.count).max() ?? 0
   }

@@ -61,7 +61,7 @@ func start(_ types: AnyClass..., policy: GuardPages.Policy = .absorb, slots: Int
   }
 }
 
-/// Holds objects until they are dropped.
+/// Holds objects until a test drops them.
 ///
 /// The optimizer cannot determine which objects these are.
 nonisolated(unsafe) var kept: [AnyObject] = []

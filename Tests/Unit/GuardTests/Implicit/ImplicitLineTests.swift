@@ -6,7 +6,7 @@ import Testing
 
 /// Tests that the stack in the record of a fault leads to the source line of the fault.
 ///
-/// The tests do not run under sanitizers, whose own instructions have other lines.
+/// The tests do not run under sanitizers, because the instructions of a sanitizer have other lines.
 @Suite
 struct ImplicitLineTests {
   @Test("an implicit guard's record has frames that lead to the line of its fault")

@@ -153,7 +153,9 @@ struct ImplicitTests {
     }
   }
 
-  /// The child's output after a mark, which excludes the output of the testing library.
+  /// The output of the child after a mark.
+  ///
+  /// The output of the testing library precedes the mark.
   private func text(_ result: ExitTest.Result?) -> String? {
     result.map { String(decoding: $0.standardOutputContent, as: UTF8.self) }
   }

@@ -46,7 +46,7 @@ struct MinidumpTests {
   }
 
   // `make test` installs the Python reader, and sets this variable. If a developer calls `swift test` directly, the
-  // variable is unset and the test is skipped. In CI, the test fails if the variable is unset.
+  // variable is unset, and the test is skipped. In CI, the test fails if the variable is unset.
   private static let python = ProcessInfo.processInfo.environment["TEST_PYTHON"]
 
   @Test(

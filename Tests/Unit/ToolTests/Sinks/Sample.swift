@@ -109,7 +109,7 @@ final class DatagramListener {
 
   func close() {
     Glibc.close(descriptor)
-    // If the test cannot remove the directory, there is nothing else to clean up.
+    // If the test cannot remove the directory, nothing else can be cleaned up.
     do { try FileManager.default.removeItem(atPath: directory) } catch { print("leaving \(directory): \(error)") }
   }
 

@@ -47,7 +47,7 @@ final class StubServer: Sendable {
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    // A sockaddr_in may be accessed as a sockaddr, which the socket calls require.
+    // Invariant: the socket calls allow a sockaddr_in to be accessed as a sockaddr.
     let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
         if unsafe bind(listener, address, size) != 0 || listen(listener, 16) != 0 { return Int32(-1) }
@@ -91,8 +91,8 @@ final class StubServer: Sendable {
       let text =
         "HTTP/1.1 \(answer.status) X\r\nContent-Length: \(answer.body.utf8.count)\r\n\(answer.headers)\r\n\(answer.body)"
       let bytes = Array(text.utf8)
-      // The responses are short enough for one call of send(). The pointer is valid, because it covers the array and is
-      // used only during the call.
+      // The responses are short enough for one call of send(). Invariant: the pointer covers the array, and is used
+      // only during the call.
       guard unsafe send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else { return }
     }
   }
@@ -101,7 +101,7 @@ final class StubServer: Sendable {
     while true {
       if let request = Self.take(&buffer) { return request }
       var chunk = [UInt8](repeating: 0, count: 64 << 10)
-      // The pointer is valid, because it covers the array and is used only during the call.
+      // Invariant: the pointer covers the array, and is used only during the call.
       let count = unsafe recv(connection, &chunk, chunk.count, 0)
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { return nil }

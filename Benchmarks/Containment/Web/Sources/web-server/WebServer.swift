@@ -15,9 +15,9 @@ import ServiceLifecycle
 
 /// Prints its port, and serves requests until a signal ends it.
 ///
-/// Usage: `web-server off|drain|drain-pool|contain:N [CERTIFICATE KEY]`. The server takes over the listening socket of
-/// a supervisor, or binds a free port. If the command line names a certificate, the server binds a port, and speaks
-/// HTTP/2 over TLS.
+/// Usage: `web-server off|drain|drain-pool|contain:N [CERTIFICATE KEY]`. The server takes over the listening socket
+/// that its supervisor passed, or else binds a free port. If the command line names a certificate, the server binds a
+/// port, and speaks HTTP/2 over TLS.
 @main
 enum WebServer {
   static func main() async throws {

@@ -10,7 +10,7 @@ enum Tools {
   ///
   /// Some tests are disabled under a sanitizer, because it needs additional memory and system calls.
   static var isSanitized: Bool {
-    // dlsym() only searches the loaded libraries; the name is a valid C string during the call.
+    // Invariant: dlsym() only searches the loaded libraries, and the name is a valid C string during the call.
     ["__asan_init", "__tsan_init"].contains { (name: String) in unsafe dlsym(nil, name) != nil }
   }
 
