@@ -53,8 +53,8 @@ test-packages: build-packages
 build: build-packages ## @daily Build everything and the tests, in debug
 	$(SWIFT) build --build-tests
 
-# Only the release build defines this commit. The commit changes often, and the debug programs would be linked again
-# after each commit.
+# Only the release build sets this variable. The commit changes often, and with the variable, the debug programs would
+# be linked again after each commit.
 release: export CRASHSHIELD_COMMIT = $(shell git rev-parse --short=8 HEAD 2>/dev/null)
 release: build-packages ## @install Build the programs to install, with a static Swift library
 	@for product in $(RELEASE_PRODUCTS); do \

@@ -34,8 +34,8 @@ func compare() throws -> Bool {
   var printed = Samples()
   for round in 0...rounds {
     let times = try captured(maker, [scenario, "--mark", "--wait-attached"], daemon: daemon, client: client)
-    // The first crash of a build is not measured here, because it may wait for its symbol cache. `FirstCrash` measures
-    // it.
+    // The first crash of a build is not measured here, because its report can wait for the symbol cache of the build.
+    // `FirstCrash` measures it.
     if round == 0 { continue }
     commit.add(times.commit)
     stored.add(times.stored)

@@ -5,7 +5,7 @@ import CrashReport
 import Glibc
 import NIOPosix
 
-/// The pages of one machine, over crashd's socket.
+/// Provides the data of the pages of one machine, which it reads from crashd's socket.
 struct CrashdSource: PageSource {
   private let client: CrashClient
 

@@ -75,6 +75,6 @@ struct BuildTable {
     }
   }
 
-  /// The builds, newest first crash first.
+  /// The builds, sorted by the time of their first crash, newest first.
   var summaries: [BuildSummary] { builds.values.sorted { ($1.first, $0.build) < ($0.first, $1.build) } }
 }

@@ -48,7 +48,8 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
   ///   - serverName: The value of the header `Server`, or nil to send none.
   ///   - drain: The drain of the program. The server stops accepting connections when this drain begins.
   ///   - eventLoopGroup: The event loops that run the connections.
-  ///   - onServerRunning: The server calls it with the listening channels when it listens on all sockets.
+  ///   - onServerRunning: The server calls this closure with the listening channels when the server listens on all
+  ///     sockets.
   ///   - logger: The logger of the server.
   public init(
     _ sockets: [InheritedSocket], responder: Responder, http1: HTTP1Channel.Configuration = .init(),

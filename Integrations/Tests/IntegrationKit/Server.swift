@@ -135,7 +135,7 @@ public final class Server: Sendable {
 
   /// Creates two connected sockets.
   ///
-  /// socketpair() creates them with close-on-exec, so that the servers of other tests do not inherit them.
+  /// socketpair() creates the sockets with close-on-exec, so that the servers of other tests do not inherit them.
   private static func pair() throws -> (own: Int32, child: Int32) {
     var ends: [Int32] = [0, 0]
     // Invariant: the array has the two elements that socketpair() writes.

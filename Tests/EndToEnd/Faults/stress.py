@@ -150,8 +150,8 @@ def attach(path: str, message: bytes, memory: int, crashes: bool) -> tuple[socke
                 connection.send(service.CRASHED)
             reply = connection.recv(1024)
         except (ConnectionResetError, BrokenPipeError):
-            # crashd has refused the process, and closed the socket. There is no reply: the kernel discards it if crashd
-            # closes a socket with unread data.
+            # crashd has refused the process, and closed the socket. The process gets no reply, because the kernel
+            # discards the reply if crashd closes a socket with unread data.
             reply = b""
     except BaseException:
         connection.close()

@@ -49,7 +49,7 @@ func result(of fault: Int) -> String {
 
 /// Returns the value unchanged.
 ///
-/// The optimizer cannot predict it.
+/// The optimizer cannot predict the result.
 @inline(never)
 @_optimize(none)
 func opaque<Value>(_ value: Value) -> Value { value }

@@ -292,7 +292,7 @@ FAULT void divide(void) {
   heap_opaque((uint64_t)((int64_t)heap_opaque(7) / (int64_t)heap_opaque(0)));
 }
 
-// Uses an unchecked index past the end of an array. Another block with random numbers is there.
+// Uses an unchecked index past the end of an array. The memory after the array is another block, with random numbers.
 FAULT void index_beyond(void) {
   struct node **nodes = malloc(64 * sizeof *nodes);
   uint64_t *numbers = malloc(64 * sizeof *numbers);

@@ -309,7 +309,7 @@ let kinds: [(name: String, fault: @convention(c) () -> Void)] = [
   ),
   ("method-of-local", { withLocal { callMethod(at: $0) } }),
   ("release-of-local", { withLocal { release(at: $0) } }),
-  // The next three functions write past the end of the block before, or to a wrong address.
+  // The next three functions write past the end of the preceding block, or to a wrong address.
   (
     "method-of-overrun",
     {

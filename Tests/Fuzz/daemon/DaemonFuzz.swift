@@ -1,6 +1,6 @@
-// The entry point for libFuzzer. It fuzzes crashd's external inputs other than rings. A complete crashd runs in the
-// fuzzing process. The first byte of an input selects what the rest is: a hello on the attach socket, the bytes of a
-// client on the Varlink socket, a settings file, or a pattern of the scrubber with a text. scripts/fuzz/daemon builds
+// The entry point for libFuzzer. The target fuzzes crashd's external inputs other than rings. A complete crashd runs in
+// the fuzzing process. The first byte of an input selects what the rest is: a hello on the attach socket, the bytes of
+// a client on the Varlink socket, a settings file, or a pattern of the scrubber with a text. scripts/fuzz/daemon builds
 // this target.
 import CLinux
 import CShimRing

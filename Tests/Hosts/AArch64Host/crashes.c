@@ -298,7 +298,7 @@ FUNCTION void call_point_registers(void) {
   depth = 15;
 }
 
-// A record has at most 17 memory ranges. It first records the memory of the registers that Swift uses.
+// A record has at most 17 memory ranges. The handler first records the memory of the registers that Swift uses.
 static bool has_most_useful_memory(const cs_ring_record *record) {
   const int wanted[] = {20, 0, 1, 2, 3, 4, 5, 6, 7, 8};
   for (size_t index = 0; index < sizeof wanted / sizeof wanted[0]; index++) {

@@ -67,7 +67,7 @@ public final class TestDirectory: Sendable {
     guard number >= 0 else { throw SystemError("open '\(file)'") }
     let reader = Descriptor(owning: number)
     // The kernel grants a read lease only for a file that no process has open for writing. Limits the number of
-    // attempts, because a process could never close the file.
+    // attempts, because a process could keep the file open forever.
     for _ in 0..<60_000 {
       if fcntl(reader.number, setLease, F_RDLCK) == 0 { return }
       guard errno == EAGAIN else { throw SystemError("lease '\(file)'") }

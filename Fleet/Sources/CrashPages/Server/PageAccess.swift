@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Decides which requests may read the pages.
+/// Decides which requests are allowed to read the pages.
 ///
 /// A link with a one-time token starts a session. Later requests of the session have a cookie. The headers `Host` and
 /// `Origin` of each request must be names of the loopback address. Otherwise, a page of another site could read these

@@ -4,7 +4,7 @@
 public struct StaticSite: Sendable {
   /// The maximum number of pages, newest first.
   ///
-  /// It limits the directory of a large store.
+  /// This limits the number of files for a large store.
   public static let pageLimit = 500
 
   private let site: Site
@@ -88,7 +88,7 @@ private struct Links {
 
   /// Returns the page with the names of files as links.
   ///
-  /// Other links then lead to the same page.
+  /// All other links then lead to the page itself.
   func replaced(by names: [String: String]) -> String {
     pieces.indices.map { index in
       guard isLink(index), pieces[index].hasPrefix("/") else { return pieces[index] }

@@ -97,7 +97,7 @@ public struct Event: Codable, Sendable, Equatable {
   public var pid: Int
   /// The name of the signal.
   public var signal: String
-  /// The diagnosis as a sentence; may be empty.
+  /// The diagnosis as a sentence; can be empty.
   public var sentence: String
   /// The source location of the first in-app frame, such as `Shop.swift:12`.
   public var place: String?

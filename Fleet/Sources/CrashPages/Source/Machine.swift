@@ -65,7 +65,7 @@ public struct BuildSummary: Codable, Sendable, Equatable {
     public var upper: Double
     /// The share of requests that no crash lost; nil without a request counter.
     public var crashFreeRequests: Double?
-    /// The verdict against the build before, such as `worse`.
+    /// The result of the comparison with the previous build, such as `worse`.
     public var verdict: String?
 
     /// Creates a value from its parts.

@@ -81,7 +81,7 @@ public enum SourceError: Error, Equatable, Sendable {
 
 /// What a source covers.
 public struct Scope: Codable, Sendable, Equatable {
-  /// A view that a source may lack.
+  /// A view that a source can lack.
   public enum Section: String, Codable, Sendable, CaseIterable {
     case timeline, incidents, useAfterFree, processes, builds, health, alarm
   }

@@ -6,7 +6,7 @@ extension AlarmView.Row {
     name = CrashText.clip(program.name, to: 80)
     (evidence, threshold) = (.rounded(program.evidence), .rounded(program.threshold))
     usual = Figure(program.usualPerDay, Self.perDay(program.usualPerDay))
-    // The evidence is a product of factors, so the bar shows its logarithm: its length is the share of the way to the
+    // The evidence is a product of factors, so the bar has a logarithmic scale: the bar is full at the threshold of the
     // alarm.
     let share = log(1 + max(0, program.evidence)) / log(1 + max(1, program.threshold))
     width = Figure.coordinate(share.isFinite ? min(100, max(0.5, share * 100)) : 0.5)

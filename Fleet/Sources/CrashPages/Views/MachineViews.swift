@@ -48,7 +48,7 @@ struct BuildsView: PageView {
     var newIssues: Figure?
     var first: Moment
     var last: Moment
-    /// The length of the bar of crashes, of at most 100.
+    /// The length of the bar for the crashes, at most 100.
     let width: String
     var rate: Figure?
     var interval: String?
@@ -108,7 +108,7 @@ struct AlarmView: PageView {
     var evidence: Figure
     var threshold: Figure
     var usual: Figure
-    /// The length of the bar of evidence, of at most 100.
+    /// The length of the bar for the evidence, at most 100.
     let width: String
     var isAlarm: Bool
     var crashes: BarPlot

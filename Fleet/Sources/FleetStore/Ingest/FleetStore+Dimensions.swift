@@ -2,7 +2,7 @@ internal import Synchronization
 
 // Looks up the primary keys of hosts, builds and groups, and inserts the missing rows.
 //
-// Separate transactions do this before the transaction of the batch, so that they lock rows that many batches share
+// Separate transactions do this before the transaction of the batch, so that rows that many batches share are locked
 // only briefly. If the batch then fails, an issue without crashes remains. No list shows such an issue.
 extension FleetStore {
   func dimensions(of items: [IngestItem], tenant: Int32) async throws(FleetError) -> BatchDimensions {

@@ -4,8 +4,8 @@ extension FleetStore {
   ///
   /// When the call returns, all items are committed, and the synchronous standbys of the database have confirmed the
   /// commit. After an error, either none or all of the items are stored, and the caller must send the batch again.
-  /// `now_us` is the time of the fleet service in microseconds since 1970. Items that are older than the retention
-  /// before this time are expired.
+  /// `now_us` is the time of the fleet service in microseconds since 1970. Items whose age at this time exceeds the
+  /// retention are expired.
   public func ingest(
     _ items: [IngestItem], tenant: Int32, now_us: Int64
   ) async throws(FleetError) -> [IngestOutcome] {

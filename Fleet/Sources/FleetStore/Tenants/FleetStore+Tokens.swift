@@ -39,7 +39,7 @@ public struct FleetToken: Sendable, Equatable {
   fileprivate init(id: Int32, secret: [UInt8]) { (self.id, self.secret) = (id, secret) }
 }
 
-/// Compares in a time that depends only on the lengths.
+/// Compares two byte sequences in a time that depends only on their lengths.
 func isEqualInConstantTime(_ left: some Collection<UInt8>, _ right: some Collection<UInt8>) -> Bool {
   guard left.count == right.count else { return false }
   return zip(left, right).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0

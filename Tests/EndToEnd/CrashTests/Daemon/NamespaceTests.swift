@@ -84,7 +84,7 @@ struct NamespaceTests {
         "null-write", in: daemon, through: Self.container + ["/bin/sh", "-c", mount, pod])
       let client = daemon.client
       // After the attach, crashd reads the mounts on another thread, and sends no event when it has read them.
-      // Therefore the test polls. It stops after a limit if crashd never reads the mounts.
+      // Therefore the test polls. The loop ends after a limit if crashd never reads the mounts.
       let found = try await blocking { () throws -> ProcessSummary? in
         for _ in 0..<60_000 {
           if let found = try client.processes().first(where: { $0.podUID == uid }) { return found }

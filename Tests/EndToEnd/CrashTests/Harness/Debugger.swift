@@ -116,8 +116,8 @@ enum Debugger {
       let pcs = words.dropFirst(3).compactMap { UInt64($0.dropFirst(2), radix: 16) }
       return Truth(run: String(words[0]), pid: pid, pcs: pcs)
     }
-    // If gdb fails, the kernel kills the process that gdb traces. This process may not have reached the shield's
-    // handler, so drop its stack.
+    // If gdb fails, the kernel kills the process that gdb traces. It is possible that this process has not reached the
+    // shield's handler, so drop its stack.
     return (failure == nil ? truths : truths.dropLast(), failure)
   }
 }

@@ -4,7 +4,7 @@ import Testing
 
 /// Debian's debuginfod.
 ///
-/// It serves one directory of a test, on a port that was free just before.
+/// It serves one directory of a test, on a port that was free just before debuginfod started.
 final class Debuginfod: Sendable {
   let url: String
   private let process: ChildProcess

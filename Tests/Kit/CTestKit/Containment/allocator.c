@@ -1,4 +1,4 @@
-// Calls a function inside an allocator. The allocator is jemalloc. It calls a function of the program when it needs
+// Calls a function inside an allocator. The allocator is jemalloc. The allocator calls the function when it needs
 // memory from the kernel. The test loads jemalloc with LD_PRELOAD.
 #include "host.h"
 

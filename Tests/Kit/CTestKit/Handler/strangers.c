@@ -204,7 +204,7 @@ int cs_test_run_beside_stranger(const char *directory, int *ret_wait_status) {
   const int child = cs_test_fork();
   if (child == 0) _exit(cs_test_way_run(CS_TEST_SEGV, directory));
   *ret_wait_status = cs_test_wait(child);
-  // The process has ended. Therefore each connection that it made is already in the queue.
+  // The process has ended. Therefore each connection that the process made is already in the queue.
   struct pollfd wait = {.fd = listener, .events = POLLIN};
   int count = 0;
   int line = 0;

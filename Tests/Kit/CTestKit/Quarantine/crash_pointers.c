@@ -10,7 +10,7 @@ static void keep(const cs_ring_incident *incident) SIGNAL_SAFE {
   shown_count++;
 }
 
-// Replaces the ring's table. It has room for one class.
+// Replaces the ring's table. The replacement has room for one class.
 static cs_ring_class *show_class(const cs_ring_class *class) SIGNAL_SAFE {
   shown_class = *class;
   return &shown_class;

@@ -20,13 +20,13 @@ void cs_test_red_frames(cs_quarantine_stack *ret_anew, cs_quarantine_stack *ret_
   ASAN_UNPOISON_MEMORY_REGION(frame, 2 * sizeof(void *));
 }
 
-// It ends in a tail call. Therefore it has no frame while the called function runs.
 __attribute__((noinline)) static void inner(cs_quarantine_stack *ret_stack) {
   cs_quarantine_here(ret_stack);
   // Prevents a tail call. Therefore this function has a frame during the call.
   __asm__ volatile("");
 }
 
+// Ends in a tail call. Therefore middle() has no frame while inner() runs.
 __attribute__((noinline)) static void middle(cs_quarantine_stack *ret_stack) {
   __attribute__((musttail)) return inner(ret_stack);
 }

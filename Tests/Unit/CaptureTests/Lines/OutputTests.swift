@@ -19,7 +19,7 @@ struct OutputTests {
     defer { [reader, writer].forEach { close($0) } }
     let page = [UInt8](repeating: 0, count: 4_096)
     #expect(fcntl(writer, F_SETFL, O_NONBLOCK) == 0)
-    // The array has the size that is passed.
+    // Invariant: the array has `page.count` bytes.
     while unsafe Glibc.write(writer, page, page.count) > 0 {}
     #expect(fcntl(writer, F_SETFL, 0) == 0)
     #expect(!Self.write(to: writer))
@@ -115,7 +115,7 @@ struct OutputTests {
 
   private static func read(from descriptor: Int32, count: Int = 8_192) -> String {
     var bytes = [UInt8](repeating: 0, count: count)
-    // The buffer has the size that is passed.
+    // Invariant: the buffer has `bytes.count` bytes.
     let size = unsafe Glibc.read(descriptor, &bytes, bytes.count)
     return String(decoding: bytes.prefix(max(0, size)), as: UTF8.self)
   }

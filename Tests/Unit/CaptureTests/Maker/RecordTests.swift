@@ -94,7 +94,7 @@ struct RecordTests {
       #expect(record.registers.contains { range.contains($0) && !stack.contains($0) })
     }
     // If the allocator does not use brk(2), the start and the end of the heap are equal. The allocator of a sanitizer
-    // does not use it.
+    // does not use brk(2).
     #expect(contents.memory.heapStart ?? 0 <= record.heapEnd)
   }
 }

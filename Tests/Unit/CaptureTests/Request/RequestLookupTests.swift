@@ -117,7 +117,7 @@ struct RequestLookupTests {
 
 /// Runs other requests until the process ends.
 ///
-/// Between two requests, it lets the test run.
+/// Between two requests, this function lets the test run.
 private func beBusy() {
   for number in 0..<8 {
     Task.detached {

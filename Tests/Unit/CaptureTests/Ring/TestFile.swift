@@ -18,7 +18,7 @@ struct TestFile {
   /// Makes an empty memfd that allows sealing.
   static func memory() throws -> TestFile {
     // Looks up memfd_create() by its name, because Swift's Glibc module does not export it. Invariant: the loaded C
-    // library defines it with this type.
+    // library defines memfd_create() with this type.
     typealias Create = @convention(c) (UnsafePointer<CChar>, UInt32) -> Int32
     guard let symbol = unsafe dlsym(nil, "memfd_create") else { throw SystemError(errno: ENOSYS) }
     let create = unsafe unsafeBitCast(symbol, to: Create.self)

@@ -69,7 +69,7 @@ struct PerUserLimitTests {
       #expect(reply.status == .limit)
       let process = try await daemon.attach(as: Self.other)
       #expect(try await process.attach(TestRing().memory()) == .accepted)
-      // The silent client is still connected. It sends its hello now, and crashd accepts it.
+      // The silent client is still connected. The client sends its hello now, and crashd accepts the hello.
       #expect(try await silent.attach(TestRing().memory()) == .accepted)
     }
   }

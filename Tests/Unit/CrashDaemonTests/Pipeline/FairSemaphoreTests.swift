@@ -30,7 +30,7 @@ struct FairSemaphoreTests {
 
   /// Starts one more caller.
   ///
-  /// It waits in the queue when this function returns.
+  /// The caller waits in the queue when this function returns.
   private func queue(
     _ semaphore: FairSemaphore, _ user: UInt32, _ name: String, _ guests: Guests
   ) async -> Task<Void, Never> {

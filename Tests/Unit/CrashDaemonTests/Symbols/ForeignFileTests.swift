@@ -118,7 +118,7 @@ struct ForeignFileTests {
 
     /// Unmounts the file system.
     ///
-    /// Calls that wait for it then fail.
+    /// Calls that wait for the file system then fail.
     func end() {
       var mount = mount
       // Invariant: the C string is valid during the call.

@@ -225,7 +225,7 @@ struct SymbolCachesTests {
     #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
     #expect(await caches.caches(of: ["a2": []], for: geteuid(), timeout_ms: 600_000).isEmpty)
     withExtendedLifetime(writer) {}
-    // The caches themselves contain the reason.
+    // Each of these caches determines the reason itself.
     for (isIncomplete, hasLines) in [(true, true), (false, false), (false, true)] {
       let output = Descriptor(
         owning: unsafe Glibc.open(try directory.write([], to: "made"), O_WRONLY | O_TRUNC | O_CLOEXEC))

@@ -36,7 +36,7 @@ struct ReplyCorpusTests {
       let client = try await daemon.client()
       var lines = try await Self.events(daemon, mask)
       let calls = Self.calls { StoreCursor(epoch: daemon.store.epoch, sequence: $0).description }.split(separator: "\n")
-      // Calls a method that is not in the list without parameters.
+      // Calls each method that is not in this list, too, but without parameters.
       let named = Set(calls.map { line in line.prefix { $0 != " " } })
       for line in calls + Self.methods.filter({ !named.contains($0) }) {
         let words = line.split(separator: " ", maxSplits: 1)

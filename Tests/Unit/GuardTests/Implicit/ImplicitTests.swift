@@ -73,7 +73,7 @@ struct ImplicitTests {
       var values = opaque([Valueless()])
       switch number {
       case 0: numbers[opaque(3)] += 1
-      // The shield only observes this change, because the body can have the intention to write more than one element.
+      // The shield only observes this change, because the body can write more than one element on purpose.
       case 1: unsafe withUnsafeMutableBytes(of: &numbers[opaque(-1)]) { unsafe $0[0] = 1 }
       default: values[opaque(0)] = values[opaque(1)]
       }

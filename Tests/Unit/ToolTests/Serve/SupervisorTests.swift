@@ -15,7 +15,7 @@ struct SupervisorTests {
       case end(Int32, after: Duration)
       case exit(Int32)
       case signal(Int32, isSent: Bool = true)
-      /// An orphan ends. It is a child of the supervisor, because its own parent has ended.
+      /// An orphan ends. The orphan is a child of the supervisor, because its own parent has ended.
       case orphan
     }
 
