@@ -234,7 +234,9 @@ demo-fleet: build ## @daily Crash programs on three simulated hosts, and show th
 
 # Needs root. The program runs in its own namespaces.
 fleet-faults: fleet ## @evidence Kill leaders, services and links of a fleet, and write docs/fleet.md (root)
+	@scripts/install-packages $(FLEET_PACKAGES) patroni etcd-server
 	Tests/EndToEnd/Fleet/faults.py .build-fleet/release/crash-fleet --table docs/fleet.md
+	Tests/EndToEnd/Fleet/patroni.py .build-fleet/release/crash-fleet --table docs/fleet.md
 
 bench-fleet: build fleet ## @costs Measure reports a second that a fleet stores and groups
 	work=$$(mktemp -d /tmp/bench-fleet.XXXXXX); trap 'rm -rf "$$work"' EXIT; \
