@@ -8,8 +8,8 @@
 
 #include "executor_checks.h"
 
-// The number of frames between a hook and the program's call if the program calls the checking function of the runtime
-// directly.
+// The value of `distance` if the program itself calls the runtime's checking function. Then only the frame of the
+// checking function is between the hook's frame and the frame of the program's function.
 #define DIRECT 1
 
 static cs_calls_range runtime;

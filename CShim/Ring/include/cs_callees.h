@@ -9,11 +9,11 @@
 #include "cs_signal_safe.h"
 
 // Copies return addresses, beginning with the innermost one. Adds functions that have no frame because they ended with
-// a tail call. The call instruction before a return address shows which function the calling code called. If the inner
-// frame belongs to another function, the called function has ended with a jump (a tail call) to that other function.
-// Like an async caller, the called function is added with the address of its first instruction plus 1.
-// `is_first_exact`: whether the first address is that of an instruction, and not a return address. Returns the number
-// of stored addresses, at most `limit`.
+// a tail call. The call instruction before a return address calls a function F. The next inner frame belongs to a
+// function G. If F and G are the same function, nothing is missing. If they differ, F ended with a jump to another
+// function (a tail call), and has no frame. In this case, adds F, as the address of its first instruction plus 1; async
+// callers are recorded in the same form. `is_first_exact`: whether the first address is that of an instruction, and not
+// a return address. Returns the number of stored addresses, at most `limit`.
 uint32_t cs_callees_add(const uint64_t *frames, uint32_t count, bool is_first_exact, uint64_t *ret_frames,
                         uint32_t limit) SIGNAL_SAFE;
 

@@ -223,7 +223,7 @@ public struct CrashRecord: Sendable, Equatable {
   public struct Memory: Sendable, Equatable {
     /// The address of the first byte of the range.
     public var start: UInt64
-    /// The bytes of the range, whose number is a multiple of the word size.
+    /// The bytes of the range; their count is a multiple of the word size.
     public var bytes: [UInt8]
   }
 

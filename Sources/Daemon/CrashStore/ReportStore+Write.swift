@@ -32,7 +32,7 @@ extension ReportStore {
   ///     cursor, the call fails.
   ///   - ownPID: The pid in the pid namespace of the process, as the process reported it. A report that was stored
   ///     before the process connected (from its spool file) contains this pid.
-  /// - Returns: The change of the store that the call made.
+  /// - Returns: How the call changed the store.
   /// - Throws: `StoreError.changedMeanwhile`; `identifierTaken` if a report of another process has the id;
   ///   `unavailable`.
   public func put(

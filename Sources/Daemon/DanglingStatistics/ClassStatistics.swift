@@ -49,7 +49,7 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
   public var handleMisses: Double { missesOfHandles ?? 0 }
   // The stored value is optional, because data that an earlier version stored does not contain it.
   private var missesOfHandles: Double?
-  /// The distribution of the delays of the hits.
+  /// The distribution of the delays of the hits (detected use-after-free accesses).
   public private(set) var delays = DelayDistribution()
   /// The groups of the hits; each group is a call site.
   public private(set) var coverage = GroupCoverage()

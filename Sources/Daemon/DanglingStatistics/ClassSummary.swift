@@ -15,7 +15,7 @@ public struct ClassSummary: Sendable, Hashable, Codable {
   /// The mean time for which an object stays in the queue of the quarantine; nil if it is infinite because no objects
   /// are deallocated.
   public var horizon_s: Double?
-  /// The probability that an access is caught; nil if the class has no hits.
+  /// The probability that a use-after-free access is caught; nil if no access was caught yet (the class has no *hits*).
   public var detection: DetectionProbability?
   /// The number of accesses that were caught.
   public var hits: Double

@@ -22,9 +22,9 @@ extension Scenario {
     everywhere.compactMap { $0.on(architecture) }
   }
 
-  /// Returns the scenario with the signals of an architecture, or nil if the fault does not exist on the architecture.
+  /// Returns this scenario with its expected signals adapted to an architecture; nil if the fault does not exist there.
   ///
-  /// The tables of scenarios name the signals of x86-64.
+  /// The tables of scenarios contain the signals that are expected on x86-64.
   private func on(_ architecture: Architecture) -> Scenario? {
     var scenario = self
     scenario.architecture = architecture

@@ -15,7 +15,7 @@ extension Scenario {
       $0.mark = "main-waits"
       $0.threads = [.main]
       $0.isOfMany = true
-      $0.withoutDebugger = "the crash is the same as that of null-write"
+      $0.withoutDebugger = "the thread faults as in null-write, whose frames are compared with gdb's"
     }
   }
 }

@@ -135,7 +135,7 @@ extension Scenario {
   /// All scenarios of this program's architecture, in the order of `crash-maker --list`.
   public static let all = all(on: .current)
 
-  /// The scenarios of all architectures, with the signals of x86-64.
+  /// The scenarios of all architectures, with the signals that are expected on x86-64.
   static let everywhere: [Scenario] =
     language + checks + frames + dispatch + concurrency + memory + instructions + aborts + cxx + heap + stacks + locks
     + loader + threads + waits

@@ -134,7 +134,7 @@ extension Shield {
   /// Ignores SIGPIPE: from now on, a write to a pipe or socket without a reader fails with EPIPE.
   ///
   /// Has no effect if the program has a SIGPIPE handler. The setting applies to the whole process, and child processes
-  /// inherit it. For this reason, the shield never ignores SIGPIPE by itself.
+  /// inherit it. For this reason, the shield ignores SIGPIPE only if the program calls this function.
   ///
   /// - Returns: Whether SIGPIPE is ignored now.
   @discardableResult

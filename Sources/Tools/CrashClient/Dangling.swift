@@ -59,7 +59,9 @@ extension CrashClient {
     try call(Methods.DanglingRelease.self, .init(class: className, name: name, force: isForced ? true : nil))
   }
 
-  /// Removes the override of a class, so that the program's request and crashd's automatic protection apply again.
+  /// Removes the override of a class.
+  ///
+  /// The program's request and crashd's statistics then decide again whether the class is protected.
   /// - Returns: The names of the programs, and the number of their processes that have applied the change.
   @discardableResult
   public func reset(class className: String, name: String? = nil) throws(ClientError) -> DanglingChange {

@@ -46,9 +46,10 @@ public struct ReportPages: Sendable {
   /// A later page can contain the same reports again as stored reports.
   private var preliminary: Set<String> = []
 
-  /// Creates the pages without calling crashd.
+  /// Creates the sequence of pages.
   ///
-  /// The pages contain the first `limit` reports of the query, or all reports if there is no limit.
+  /// Only `next()` calls crashd. The pages contain the first `limit` reports of the query, or all reports if there is no
+  /// limit.
   ///
   /// - Parameters:
   ///   - query: The query.

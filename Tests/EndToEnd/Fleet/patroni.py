@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows that Patroni replaces the leader of a fleet by itself, while hosts send.
+"""Shows that Patroni automatically replaces the leader of a fleet, while hosts send.
 
 Usage: patroni.py CRASH_FLEET [--reports N] [--table FILE]
 

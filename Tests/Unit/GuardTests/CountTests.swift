@@ -51,7 +51,8 @@ struct CountTests {
       }
       while runs.count < 1000 { await Task.yield() }
       let elsewhere = Shield.guardIncidents.filter { $0.reason.contains("on another thread") }
-      // If the machine stalls, there is also an incident about a late main queue at the same call site.
+      // If the main queue does not run a body within one second, for example because the machine stalls, the guard
+      // records another incident at the same call site.
       guard elsewhere.map(\.count) == [1000], Shield.guardIncidents.allSatisfy({ $0.line == 7 }) else {
         complain("\(Shield.guardIncidents)")
       }

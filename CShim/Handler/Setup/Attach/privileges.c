@@ -1,5 +1,5 @@
-// Interposes setuid() and related calls, unshare() and setns(). The shield's threads end before a call that would fail
-// because of them, and restart after it (docs/decisions/0115).
+// Interposes unshare(), setns(), and the functions that change users or groups, such as setuid() and setgroups(). The
+// shield's threads end before a call that would fail because of them, and restart after it (docs/decisions/0115).
 //
 // - glibc changes the user or group in every thread. If the change succeeds in one thread and fails in another, glibc
 //   ends the process. prctl(PR_SET_KEEPCAPS) and capset() change the privileges of one thread only. After these two

@@ -75,8 +75,8 @@ static void give_place_back(void) SIGNAL_SAFE {
   __atomic_fetch_sub(&cs_contained_parked, 1, __ATOMIC_RELAXED);
 }
 
-// Returns whether our handler is installed. A handler that replaced ours and calls ours can hold a lock. In this case,
-// the trap is therefore not contained.
+// Returns whether our handler is installed. If it is not, another handler has replaced ours, and has called ours. The
+// other handler can hold a lock, so the trap is not contained.
 bool cs_contained_is_direct(int signal) SIGNAL_SAFE {
   cs_kernel_action present = {0};
   return cs_sigaction(signal, NULL, &present) == 0 && present.handler == cs_process.own.handler;

@@ -37,7 +37,7 @@ int cs_waiter_owner(uint64_t word, uint64_t operation, uint64_t value, uint64_t 
   const bool has_priority = kind == FUTEX_LOCK_PI || kind == FUTEX_LOCK_PI2;
   const bool is_mutex = kind == FUTEX_WAIT && (uint32_t)value == MUTEX_CONTENDED;
   uint32_t lock = 0, owner = 0;
-  // Waits with a time limit are ignored, because they end by themselves.
+  // Waits with a time limit are ignored, because they end at this limit.
   if (time_limit != 0 || (!has_priority && !is_mutex) || !read_half(word, &lock)) return 0;
   if (has_priority) return (int)(lock & FUTEX_TID_MASK);
   return lock == MUTEX_CONTENDED && read_half(word + MUTEX_OWNER_OFFSET, &owner) ? (int)(owner & FUTEX_TID_MASK) : 0;

@@ -16,8 +16,9 @@ static cs_crasher crashers[CS_RING_SLOT_LIMIT];
 static int crashing_tid[CS_RING_SLOT_LIMIT];
 
 // 1 + a ticket whose record was withdrawn, because the program survived the fault. A ticket is a counter value that
-// selects a slot. The value is 0 if no withdrawn ticket is available. The next pending record reuses the ticket.
-// Without this reuse, a program that recovers from many faults would use up all slots.
+// selects a slot. The value is 0 if no withdrawn ticket is available. The next pending record (the record of a fault
+// that the program can survive) reuses the ticket. Without this reuse, a program that recovers from many faults would
+// use up all slots.
 static uint64_t spare; // atomic
 
 void cs_crasher_forget_all(void) SIGNAL_SAFE {

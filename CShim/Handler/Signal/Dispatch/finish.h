@@ -9,8 +9,8 @@
 #include "cs_signal_safe.h"
 
 // Restores the previous action and re-raises the signal. The signal arrives with the original registers when the
-// handler returns. If the fault occurs again by itself, the function sends no signal. If not, the function queues the
-// signal with the original siginfo.
+// handler returns. If the thread then executes the faulting instruction again, this instruction raises the signal, and
+// the function sends none. Otherwise, the function queues the signal with the original siginfo.
 void cs_finish(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
 // In the first process of a pid namespace, the kernel drops a re-raised signal with the default action, but not the

@@ -54,7 +54,7 @@ typedef struct cs_state {
   uint32_t delivery_done;    // atomic: the value of `delivery_wanted` that the last delivery has served
   uint32_t delivery_count;   // atomic: the number of deliveries that have begun since the start
   uint32_t spooled_count;    // atomic: `delivery_count` at the last attempt to write the spool file
-  uint32_t spooled_pending;  // atomic: the number of records in the spool file that may be withdrawn
+  uint32_t spooled_pending;  // atomic: the number of records in the spool file that can be withdrawn
   uint32_t is_refused;       // atomic: whether crashd has refused this process
   uint32_t has_incidents;    // atomic: whether an entry of the ring's incidents was ever used
   uint32_t sweep_ms;         // how long a sweep waits for the other threads; 0: threads are not swept
@@ -120,7 +120,7 @@ static inline cs_ring *cs_started_ring(void) SIGNAL_SAFE {
 }
 
 // The connection to crashd that a crash uses. The connection's thread (Setup/Attach/attach_client.c) writes this
-// variable. A crashing thread that had to connect by itself also writes it. connection.c explains the order: number,
+// variable. A crashing thread that had to open a connection also writes it. connection.c explains the order: number,
 // then inode.
 typedef struct cs_connection {
   int number;

@@ -5,8 +5,8 @@
 // |------------------------------------------------|-----------------------------------------------------------------|
 // | It returns.                                    | The record is withdrawn, and the thread executes the            |
 // |                                                | instruction again.                                              |
-// | It replaces our handler by the default action  | The new action becomes our previous action, and our handler is  |
-// | or by itself.                                  | installed again.                                                |
+// | It installs the default action or itself,      | The new action becomes our previous action, and our handler is  |
+// | in place of our handler.                       | installed again.                                                |
 // | It was installed for one call (SA_RESETHAND).  | The default action becomes our previous action.                 |
 // | It returns, and the thread sends the signal    | The signal is a crash, with the registers and the address of    |
 // | again.                                         | the fault.                                                      |

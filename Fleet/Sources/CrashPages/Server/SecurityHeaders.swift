@@ -12,7 +12,8 @@ enum SecurityHeaders {
     var fields = HTTPFields()
     let named = [
       "Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
-      // The URL of the link contains the token, so it must not appear in a `Referer` header.
+      // The URL of the login link, which `crashctl web` prints, contains the one-time token. The browser must not send
+      // this URL to other sites in a `Referer` header.
       "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
       "Cross-Origin-Resource-Policy": "same-origin",
     ]

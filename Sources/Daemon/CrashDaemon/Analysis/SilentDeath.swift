@@ -37,8 +37,8 @@ struct SilentDeath: Sendable {
 
   /// Evaluates how a process ended.
   ///
-  /// Returns nil if the process still runs, exited by itself, or was stopped by an operator or a service manager. Also
-  /// returns nil if there is no evidence of an abnormal end.
+  /// Returns nil if the process still runs, ended without a signal, or was stopped by an operator or a service manager.
+  /// Also returns nil if there is no evidence of an abnormal end.
   /// - Parameters:
   ///   - ended: The process, and how it ended.
   ///   - losses: The number of losses by kind, as counted when crashd read the ring.

@@ -11,7 +11,7 @@ enum ProcessEnd: Sendable, Equatable {
   /// The process has ended, but the kernel does not report the exit status.
   case unknown
 
-  /// The signal that ended the process; nil if the process exited by itself.
+  /// The signal that ended the process; nil if the process called `exit` or still runs, or if its end is unknown.
   var signal: Int32? {
     guard case .status(let status) = self, status & 0x7f != 0 else { return nil }
     return status & 0x7f

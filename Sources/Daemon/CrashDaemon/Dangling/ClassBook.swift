@@ -5,7 +5,7 @@ import DanglingStatistics
 struct ClassBook: Codable, Sendable {
   /// The maximum number of entries in the statistics.
   ///
-  /// If there are more entries, the entries with the fewest hits (uses of quarantined objects) are evicted.
+  /// If there are more entries, the entries with the fewest hits (detected use-after-free accesses) are evicted.
   static let limit = 512
 
   private struct Key: Hashable, Codable {

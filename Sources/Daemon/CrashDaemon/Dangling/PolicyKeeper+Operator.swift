@@ -82,7 +82,9 @@ extension PolicyKeeper {
     }
   }
 
-  /// Removes the operator's override for a class, so that the program's request and crashd's statistics apply again.
+  /// Removes the operator's override for a class.
+  ///
+  /// The program's request and crashd's statistics then decide again whether the class is protected.
   func reset(_ keys: [ServiceKey], _ className: String, by uid: UInt32? = nil) {
     for key in keys {
       guard let now = current(key, of: className), now != Override() else { continue }

@@ -19,7 +19,9 @@ final class EventHub: Sendable {
     var readers: [UInt64: StoreCursor] = [:]
   }
 
-  /// The permits that subscribers need while they hold a page of events in memory.
+  /// The permits that limit the number of pages of events in crashd's memory.
+  ///
+  /// A subscriber's connection has a permit while it reads and sends a page.
   let pages: FairSemaphore
   private let state = Mutex(State())
 

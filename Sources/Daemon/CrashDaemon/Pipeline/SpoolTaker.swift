@@ -29,8 +29,8 @@ actor SpoolTaker {
   ///
   /// The set ensures that this failure is logged only once for each file.
   private var toldFiles: Set<String> = []
-  /// The names of the files that crashd must read again after a change of the store, and the value of `leavings` when
-  /// this reading began.
+  /// The names of the left files that crashd reads again, because the store works again or a retry is due, and the value
+  /// of `leavings` when this reading began.
   private var pass: (names: Set<String>, leavings: UInt64?)?
   private var taking: Task<Void, Never>?
   private var isStopping = false
@@ -87,7 +87,8 @@ extension SpoolTaker {
 
   /// Removes foreign files and the files that exceed a quota.
   ///
-  /// Files are removed at most once a second. Calls of this method within one second are combined into one removal.
+  /// Files are removed at most once a second. A call within a second of the last removal schedules one later removal.
+  /// Further calls before that removal do nothing.
   private func tidy() {
     guard !isTidyingDue else { return }
     let now = Moment.monotonic_ns()

@@ -189,8 +189,8 @@ enum CacheOwner: Sendable, Hashable {
 
 /// Identifies a symbol cache.
 ///
-/// In memory, this value is the key of the cache. On disk, the name of the cache file is `BUILDID.cssym`. A cache for
-/// only one user is in a subdirectory whose name is the uid.
+/// In memory, crashd finds the cache in a dictionary whose keys are values of this type. On disk, the name of the cache
+/// file is `BUILDID.cssym`. A cache for only one user is in a subdirectory whose name is the uid.
 struct CacheName: Sendable, Hashable {
   var buildID: String
   var owner: CacheOwner

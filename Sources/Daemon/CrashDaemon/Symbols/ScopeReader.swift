@@ -72,8 +72,8 @@ actor ScopeReader {
       answer = try await ask(job, image, user)
     } catch {
       configuration.logger.debug("no scope description at \(String(pc, radix: 16)) of '\(image.path)': \(error)")
-      // Do not cache a temporary failure or a failure of crashd itself, because such a failure does not depend on the
-      // address.
+      // Cache a failure only if the same request would fail again. Do not cache a temporary failure or a failure of
+      // crashd itself, because the next request for this address can succeed.
       guard let failure = error as? HelperChild.Failure, failure.status != nil, !failure.isPassing else { return nil }
     }
     remember(answer, question, now)

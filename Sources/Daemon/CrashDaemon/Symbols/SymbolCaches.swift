@@ -8,9 +8,10 @@ import Logging
 actor SymbolCaches {
   enum Entry {
     case ready(SymbolCache, lastUse: UInt64)
-    /// The cache is being built from one of the given files.
+    /// The cache is being built from one of the files that processes reported with its build ID.
     ///
-    /// There can be several files, because a process can report a file that does not have the build ID of the cache.
+    /// crashd keeps every reported file, and not only the first one, because a process can report a wrong build ID for
+    /// its file. If crash-analyse cannot build the cache from one file, crashd uses another one.
     case pending([ImageFile.Identity: Source])
   }
 

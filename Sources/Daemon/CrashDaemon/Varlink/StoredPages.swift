@@ -4,9 +4,9 @@ import NIOCore
 
 /// A stream of replies that is read from the store one page at a time.
 ///
-/// A page stays in memory until the client has accepted all of it. Only a few connections of one user are allowed to
-/// hold a page in memory at the same time. The user's other connections wait. The user is charged for the CPU time of
-/// each page. If the user has used too much CPU time, the stream waits, as a call does.
+/// A page of replies stays in crashd's memory until the client has accepted all of it. crashd has pages in memory for
+/// only a few connections of one user at the same time. The user's other connections wait. The user is charged for the
+/// CPU time of each page. If the user has used too much CPU time, the stream waits, as a call does.
 protocol StoredPages: Sendable {
   var server: VarlinkServer { get }
   var client: Client { get }
@@ -44,7 +44,7 @@ extension StoredPages {
     writer.close()
   }
 
-  /// Waits until the client is allowed to hold a page in memory, and then runs `body`.
+  /// Waits until crashd is allowed to have another page in memory for the client's user, and then runs `body`.
   func inTurn<Value>(_ body: () async throws -> Value) async throws -> Value {
     let uid = client.peer.uid
     try await server.waitForCPU(of: client.peer)

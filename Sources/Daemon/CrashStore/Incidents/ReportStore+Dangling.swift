@@ -119,7 +119,7 @@ extension ReportStore {
 
   /// Returns the decisions about services, latest first.
   /// - Parameters:
-  ///   - programs: The programs whose decisions are returned.
+  ///   - programs: Return only decisions about these programs; nil: about all programs.
   ///   - visibility: The users whose decisions the caller is allowed to read.
   ///   - limit: The maximum number of decisions.
   /// - Returns: The decisions.

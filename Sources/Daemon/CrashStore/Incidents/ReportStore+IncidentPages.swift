@@ -28,8 +28,9 @@ extension ReportStore {
   /// The page has at most `limit` incidents. The page has at most `limitBytes` bytes, unless its first incident alone
   /// exceeds this size.
   ///
-  /// If the count of an incident increases, the incident gets a new number. Therefore, each incident appears only once
-  /// in the order, with its latest count.
+  /// The order is that of the incidents' numbers. If the count of an incident increases, the store replaces the number
+  /// of the incident by the next unused number. A later page then contains the incident again, with its new count. A
+  /// reader that had not reached the old number gets the incident only once.
   /// - Throws: `StoreError.invalidCursor`, `unavailable`.
   public func incidentPage(
     after cursor: StoreCursor, _ filter: IncidentFilter = IncidentFilter(), visibility: Visibility = .all, limit: Int,

@@ -5,8 +5,8 @@ import Glibc
 /// The estimate combines an assumed distribution with the measured distribution.
 ///
 /// The estimate is the mean of a Dirichlet process, in which the assumed distribution has the weight of `assumedEvents`
-/// measured accesses. For a class without hits, the estimate is the assumed distribution. For a class with many hits,
-/// the estimate is close to the measured distribution.
+/// measured accesses. For a class without hits (detected accesses), the estimate is the assumed distribution. For a
+/// class with many hits, the estimate is close to the measured distribution.
 public struct DelayCurve: Sendable, Hashable, Codable {
   /// The weight of the assumed distribution, as a number of measured accesses.
   public static let assumedEvents = 5.0

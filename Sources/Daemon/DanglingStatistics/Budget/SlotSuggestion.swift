@@ -10,7 +10,7 @@ public enum SlotSuggestion: Sendable {
   /// Returns the number of slots with which an object stays in quarantine for one second, limited by `least` and
   /// `most`.
   ///
-  /// This number is suggested for a class without hits.
+  /// This number is suggested for a class without hits (detected use-after-free accesses).
   public static func initial(deallocationsPerSecond: Double) -> Int {
     Int(clamping: min(max(deallocationsPerSecond.amount, least), most).rounded(.up))
   }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The distribution of the delays between deallocation and use-after-free access, estimated from the hits of the
-/// quarantine.
+/// The distribution of the delays between deallocation and use-after-free access, estimated from the hits (the accesses
+/// that the quarantine detected).
 ///
 /// The hits are a biased sample, because the quarantine misses an access that comes after the object was evicted.
 /// Therefore, each hit is weighted with the reciprocal of the probability that it was observed (`WeightedCount`). With

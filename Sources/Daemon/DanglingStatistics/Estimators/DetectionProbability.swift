@@ -12,7 +12,7 @@ public struct DetectionProbability: Sendable, Hashable, Codable {
   /// eviction) gives no usable weights for them.
   public var reach_s: Double
 
-  /// Estimates the probability from the delays of all hits; nil if there are no hits.
+  /// Estimates the probability from the delays of all hits (detected accesses); nil if there are no hits.
   ///
   /// The accesses with a delay below `Retention.horizon_s` and the accesses with a longer delay are two weighted
   /// counts. Each count has an interval. If both intervals contain their true values, the resulting interval contains

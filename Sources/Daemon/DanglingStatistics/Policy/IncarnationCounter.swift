@@ -1,11 +1,10 @@
 /// Decides which crashes the detector counts as independent events.
 ///
 /// Each incarnation (one run of a process) counts once, and a restart loop counts once in each time window. Counting in
-/// this way is necessary because the guarantee of the detector holds only for independent events. Otherwise, a process
-/// that crashes in four threads would cause an alarm by itself. A service that crashes again one second after each
-/// restart would also cause an alarm by itself. Suppose that the variance of the counts is three times their mean,
-/// because the events are not independent. The guaranteed time without a false alarm then decreases from a year to
-/// seven weeks.
+/// this way is necessary because the guarantee of the detector holds only for independent events. Otherwise, one
+/// process that crashes in four threads would be enough for an alarm. One service that crashes again one second after
+/// each restart would also be enough. Suppose that the variance of the counts is three times their mean, because the
+/// events are not independent. The guaranteed time without a false alarm then decreases from a year to seven weeks.
 public struct IncarnationCounter: Sendable, Hashable, Codable {
   /// The maximum number of incarnations that are remembered, and also the maximum number of instances.
   public static let memoryLimit = 4_096

@@ -7,7 +7,7 @@ public struct PolicyEvent: Sendable, Hashable, Codable {
     case rise(value: Double, threshold_days: Double, expected_perDay: Double, recentCrashes: Int)
     /// A new build has more use-after-free crashes than the older builds that run at the same time.
     case worseBuild(build: String, value: Double, newCrashes: Int, oldCrashes: Int)
-    /// The last `run` hits were all in groups (call sites) that had earlier hits.
+    /// The last `run` hits (detected use-after-free accesses) were all at call sites that had earlier hits.
     case enoughSeen(hits: Int, groups: Int, run: Int)
     /// Use-after-free accesses have become rarer than they were at the alarm.
     case accessesDropped(value: Double, hits: Int)
@@ -15,7 +15,8 @@ public struct PolicyEvent: Sendable, Hashable, Codable {
     case timeOver(days: Double)
     /// The operator changed the rules.
     case operatorsRules(pin: Pin)
-    /// No crash or hit has named, for a long time, a class that an alarm had listed.
+    /// A class on the list of protected classes has not appeared in a use-after-free crash or in a detected access for
+    /// `days` days.
     case notSeen(className: String, days: Double)
   }
 

@@ -7,7 +7,7 @@ public enum PolicyInput: Sendable, Hashable, Codable {
   case load([String: Double])
   /// A crash whose diagnosis is use-after-free.
   case crash(DanglingCrash)
-  /// A use-after-free access that the quarantine caught.
+  /// A hit: a use-after-free access that the quarantine or a guard page detected.
   case hit(className: String, group: String)
   /// The operator has set new rules.
   case rules(ProtectionRules)

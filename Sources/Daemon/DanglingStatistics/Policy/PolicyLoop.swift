@@ -4,9 +4,10 @@
 ///
 /// Listed classes are protected at the levels `base` and `raised`. An alarm raises the level, and adds the classes that
 /// the crashes named to the list. There are two causes of an alarm: use-after-free crashes are more frequent than
-/// usual, or a new build crashes more often than the old builds. The stop rule (`StopRule`) ends the raised level. A
-/// class stays in the list until no crash or hit has named it for a long time. The operator's choice (`Pin`) takes
-/// precedence over alarms and the stop rule.
+/// usual, or a new build crashes more often than the old builds. A hit (a detected use-after-free access) also adds its
+/// class to the list. The stop rule (`StopRule`) ends the raised level. A class that has had no crash and no hit for
+/// `suspectMemory_days` is removed from the list. The operator's choice (`Pin`) takes precedence over alarms and the
+/// stop rule.
 ///
 /// The loop returns each change as an event with its reason. This value contains the whole state of the loop.
 /// Therefore, a loop that is decoded after a restart of crashd continues as if there had been no restart.

@@ -42,7 +42,8 @@ public struct ProtectionRules: Sendable, Hashable, Codable {
   public var buildThreshold: Double
   /// The maximum number of days for which an alarm raises the level.
   public var raisedAtMost_days: Double
-  /// The number of successive hits without a new group after which the raised level ends.
+  /// The number of successive hits (detected accesses) without a new group (call site) after which the raised level
+  /// ends.
   ///
   /// With the value 59, less than 5 % of the accesses are in groups without hits, with 95 % confidence.
   public var enoughHitsWithoutNewGroup: Int

@@ -2,7 +2,7 @@ import Glibc
 
 /// Decides when a raised level is no longer needed.
 public struct StopRule: Sendable, Hashable, Codable {
-  /// The groups (call sites) of the hits that occurred since the level was raised.
+  /// The groups (call sites) of the hits (detected accesses) that occurred since the level was raised.
   public private(set) var coverage = GroupCoverage()
   /// The evidence that accesses have become rarer since the level was raised.
   public private(set) var drop = RateDrop()

@@ -1,4 +1,5 @@
-/// The classes that crashes and hits have named, and the time when each class was last named.
+/// The classes of the objects in use-after-free crashes and in hits (detected accesses), each with the time of its last
+/// crash or hit.
 struct Suspects: Sendable, Hashable, Codable {
   /// The maximum number of classes that are remembered.
   ///
@@ -38,7 +39,7 @@ struct Suspects: Sendable, Hashable, Codable {
     }
   }
 
-  /// Removes and returns the classes that no crash or hit has named for the given number of days.
+  /// Removes and returns the classes that have had no crash and no hit for the given number of days.
   mutating func release(silentFor days: Double, at time_s: Double) -> [String] {
     let silent = classes.filter { time_s - $0.value > days * 86_400 }.keys.sorted()
     for name in silent { classes[name] = nil }

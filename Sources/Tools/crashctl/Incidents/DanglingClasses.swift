@@ -125,7 +125,7 @@ extension Dangling {
 
   struct Reset: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Remove the override of a class: the program's request and crashd's statistics apply again")
+      abstract: "Remove the override of a class: the program and crashd's statistics decide again")
 
     @OptionGroup var subject: ClassScope
     @OptionGroup(title: "General options") var connection: ConnectionOptions

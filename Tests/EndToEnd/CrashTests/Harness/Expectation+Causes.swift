@@ -6,7 +6,7 @@ extension Expectation {
   /// The scenarios that access freed memory.
   static let freed = ["use-after-free-call", "c-callback-context"]
 
-  /// The scenarios for each cause.
+  /// For each cause, the scenarios whose reports are expected to have it.
   private static let named: [CrashReport.Cause: [String]] = [
     "swift-fatal-error": [
       "fatal-error", "fatal-error-long", "fatal-error-as-pid-1", "precondition-message", "forced-cast-any",

@@ -146,7 +146,7 @@ struct IsolatedTaskTests {
     await #expect(processExitsWith: .signal(trapSignal)) {
       await mustCrash {
         startShield()
-        // The body resumes on the thread of the isolated work.
+        // The actor enters the gate on another thread. `trapAtHome` then traps on the thread of the isolated work.
         try await Shield.isolated { await Elsewhere.shared.enter(ExclusiveGate()) { await trapAtHome() } }
       }
     }

@@ -327,7 +327,8 @@ struct ForwarderTests {
       let client = try await daemon.client()
       let name = "forward \(path)"
       if !isEndless {
-        // crashd accepts the first of the two acknowledgments, which is valid.
+        // crashd accepts the first of the two replies as the acknowledgment of the event. The second reply ends the
+        // connection.
         try await client.until { try daemon.store.cursor(ofSubscriber: name, uid: geteuid()).sequence == 1 }
         try put(["bb"], in: daemon)
       }

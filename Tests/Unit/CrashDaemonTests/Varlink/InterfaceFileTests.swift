@@ -8,8 +8,10 @@ import Testing
 struct InterfaceFileTests {
   private static let file = InterfaceFile(CrashdInterface.description)
 
-  /// In the interface file, a report is a plain object, because the report format has its own version and
-  /// documentation.
+  /// Returns the reply type of a method whose reply contains a report; nil for other methods.
+  ///
+  /// The interface file declares a report as `object`, without its fields, because the report format has its own version
+  /// and documentation.
   private static func objectReply(of name: String) -> (any Decodable.Type)? {
     switch name {
     case "Get": GetReply<JSONValue>.self

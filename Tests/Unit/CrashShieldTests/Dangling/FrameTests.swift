@@ -5,7 +5,7 @@ import CrashShieldGuards
 import Glibc
 import Testing
 
-/// Tests call stacks that the shield unwinds by frame pointers.
+/// Tests which frames the shield finds when it unwinds a thread's stack by frame pointers.
 @Suite
 struct FrameTests {
   @Test("frames that a sanitizer has poisoned are unwound, the first time and from the cached stack")

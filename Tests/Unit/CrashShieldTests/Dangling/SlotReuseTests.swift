@@ -42,7 +42,8 @@ struct SlotReuseTests {
           }
         }
       }
-      // Excludes the incidents of `learn`, because `learn` uses all ways, whatever the address is.
+      // Excludes the incidents of `learn`, because `learn` uses each way once, and does not choose the way by address
+      // and thread.
       let incidents = Shield.danglingIncidents().filter { !marks.learned.contains($0.use.frames) }
       check(seen.load(ordering: .relaxed) > 1000 && incidents.count >= 4)
       for incident in incidents {

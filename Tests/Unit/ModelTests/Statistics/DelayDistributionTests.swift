@@ -46,8 +46,9 @@ struct DelayDistributionTests {
       for (index, t) in Self.grid.enumerated() { estimates[index].add(hits.count(within: t).estimate / 200) }
     }
     for (index, t) in Self.grid.enumerated() {
-      // The error of the binning is at most the width of one bin times the slope of the law. In the logarithm of the
-      // delay, a bin has the width 1/50.
+      // There are 20 bins for each factor of ten, so a bin spans a factor of 10^(1/20) ≈ 1.06². The estimate
+      // interpolates inside a bin. The test allows an interpolation error of a tenth of the law's share in a bin around
+      // `t`.
       let binError = (law.share(within: t * 1.06) - law.share(within: t / 1.06)) / 10
       let estimate = estimates[index]
       #expect(

@@ -36,17 +36,17 @@ struct HeapFacts: Sendable, Equatable {
     return abs(count) <= strayLimit ? count : nil
   }
 
-  /// Whether the first word of a block is glibc's link to the next free block, including the link of the list's last
-  /// block.
+  /// Whether the first word of a block is a link of glibc: the encoded pointer to the next free block, or the encoded
+  /// null pointer that ends the list.
   func leads(from block: UInt64, to word: UInt64) -> Bool {
     let next = word ^ (block >> 12)
     return next == 0 || range.contains(next) && next % 16 == 0
   }
 
-  /// Whether the word is glibc's link to the next free block, in the main heap.
+  /// Whether the word is a link that glibc writes into a free block of the main heap.
   ///
-  /// A link is the address of the next block, xor the page number of the block that contains the link. The link of the
-  /// last block is the page number alone.
+  /// A link is the address of the next block, xor the page number of the block that contains the link. In the last
+  /// block, the next address is 0, so the link is the page number alone.
   func isLink(_ word: UInt64) -> Bool {
     guard range.lowerBound < range.upperBound, range.upperBound - range.lowerBound <= Self.linkLimitBytes else {
       return false

@@ -15,7 +15,8 @@ struct IncidentHistory: Sendable {
   ///
   /// `end_ns` is nil if the time at which the process ended is unknown. In this case, all incidents are selected.
   init(_ contents: RingContents, before end_ns: UInt64?) {
-    // Omit the incidents that caused a crash, because the diagnosis and the report's guarded object describe them.
+    // Omit the incidents that caused a crash, because the report describes them elsewhere: in its diagnosis, and in its
+    // key `guardedObject`.
     let earlier = contents.incidents.filter { incident in
       !incident.isOfCrash && incident.mode != .crash && end_ns.map { incident.first_ns <= $0 } != false
     }

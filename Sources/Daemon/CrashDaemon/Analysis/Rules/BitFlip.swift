@@ -35,7 +35,7 @@ extension CrashFacts {
     // Do not flip the bits of the highest byte on AArch64, which ignores this byte of an address.
     for bit in 0..<(record.architecture == .aarch64 ? 56 : 64) {
       let repaired = value ^ (1 << UInt64(bit))
-      // Exclude low bits, because the difference can be an offset into the same object.
+      // Exclude low bits, because two pointers that differ only in a low bit often point into the same object.
       guard isCanonical(repaired), 1 << UInt64(bit) > Self.near * 4 else { continue }
       for (number, right) in record.generalRegisters.enumerated() where number != base {
         let distance = repaired > right ? repaired - right : right - repaired
