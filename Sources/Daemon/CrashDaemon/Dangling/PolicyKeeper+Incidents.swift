@@ -10,7 +10,7 @@ extension PolicyKeeper {
     var isFirst: Bool
     /// The key of the incident's group.
     ///
-    /// Incidents at the same call site are in the same group.
+    /// Incidents with the same class, access kind and call site are in the same group.
     var group: String
   }
 

@@ -1,8 +1,9 @@
-/// Estimates the share of use-after-free accesses that happen at call sites where none was detected yet.
+/// Estimates the share of use-after-free accesses in groups of which no access was detected yet.
 ///
-/// A *hit* is a detected use-after-free access. A *group* is the set of all accesses at one call site. Some groups have
-/// no hit yet. Good's method (1953) estimates the share of accesses in these groups from the number of groups that have
-/// exactly one hit. The number of hits since the last new group gives an upper bound of the share.
+/// A *hit* is a detected use-after-free access. A *group* is the set of all accesses to objects of one class with the
+/// same access kind and call site. Some groups have no hit yet. Good's method (1953) estimates the share of accesses in
+/// these groups from the number of groups that have exactly one hit. The number of hits since the last new group gives
+/// an upper bound of the share.
 public struct GroupCoverage: Sendable, Hashable, Codable {
   /// The maximum number of groups that are counted separately.
   ///
