@@ -11,8 +11,9 @@
 
 #pragma GCC visibility push(hidden)
 
-// Returns the slot for a turn that is not below the class's bound (class.h). The result is a slot of the explorer, or
-// the slot after a wrap-around from the last slot to the first. Returns NULL if the fast path is disabled.
+// Returns the slot for the turn number `turn`, which has reached the class's bound (class.h). Smaller turns take the
+// fast path. The result is a slot of the explorer, or the slot after a wrap-around from the last slot to the first.
+// Returns NULL if the fast path is disabled.
 cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn) __attribute__((noinline));
 CS_SELDOM cs_slot *cs_queue_seldom_turn(cs_class *class, uintptr_t turn); // the same function; preserves most registers
 

@@ -118,8 +118,9 @@ static uint64_t implementation(const method_descriptor *method) {
   return (uint64_t)((intptr_t)&method->implementation + method->implementation);
 }
 
-// Visits the methods that the class `owner` introduced, and returns how many were skipped. Each vtable word of the
-// owner's metadata must match the descriptor of the word's method. If a word does not match, the layout is unknown.
+// Visits the methods that the class `owner` introduced, and returns how many were skipped. Each word of the vtable in
+// the owner's metadata must agree with the method descriptor at the same index. If a word does not match, the layout is
+// unknown.
 static uint32_t visit_own(const cs_metadata *owner, uint32_t words, cs_method_visitor *visitor, void *context) {
   vtable table;
   if (owner->descriptor == NULL || !find_vtable(owner->descriptor, &table)) return 1;

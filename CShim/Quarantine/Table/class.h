@@ -85,8 +85,8 @@ _Static_assert(CS_EXPLORER_FIRST >= 50 / CS_EXPLORER_SHARE && CS_EXPLORER_FIRST 
 // Marks a rarely called function that preserves all registers except one. Its caller therefore need not save registers.
 #define CS_SELDOM __attribute__((preserve_most, noinline, cold))
 
-// Adds one to a counter of a class. relaxed: the load returns the address of the counters. Processors execute an access
-// only after the load of its address.
+// Adds one to a counter of a class. A relaxed load of `counts` suffices, because a processor accesses the counters only
+// after it has loaded their address.
 #define CS_COUNT(class, field)                                                                                         \
   __atomic_fetch_add(&atomic_load_explicit(&(class)->counts, memory_order_relaxed)->field, 1, __ATOMIC_RELAXED)
 

@@ -9,8 +9,8 @@ struct cs_snapshot_machine {
   uint16_t elf_machine; // EM_X86_64 or EM_AARCH64
   unsigned sp;
   unsigned pc;
-  // The number of callers whose stack pointer is allowed to equal that of the function that they called. On AArch64,
-  // the innermost function can be a leaf function without a frame.
+  // How many of the innermost callers can have the same stack pointer as their callee. On AArch64, the innermost
+  // function can be a leaf function without a frame.
   unsigned leaf;
 };
 

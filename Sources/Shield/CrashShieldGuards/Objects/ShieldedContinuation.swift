@@ -10,7 +10,7 @@ public struct ShieldedContinuation<Value: Sendable>: Sendable {
 
   /// Resumes the waiting task with a value.
   ///
-  /// - Returns: False if the continuation was resumed before; the second call is recorded as `continuation`.
+  /// - Returns: False if the continuation was already resumed. The call then only records the kind `continuation`.
   @inlinable
   @discardableResult
   public func resume(
@@ -21,7 +21,7 @@ public struct ShieldedContinuation<Value: Sendable>: Sendable {
 
   /// Resumes the waiting task with an error.
   ///
-  /// - Returns: False if the continuation was resumed before; the second call is recorded as `continuation`.
+  /// - Returns: False if the continuation was already resumed. The call then only records the kind `continuation`.
   @inlinable
   @discardableResult
   public func resume(
@@ -34,7 +34,7 @@ public struct ShieldedContinuation<Value: Sendable>: Sendable {
 extension ShieldedContinuation where Value == Void {
   /// Resumes the waiting task.
   ///
-  /// - Returns: False if the continuation was resumed before; the second call is recorded as `continuation`.
+  /// - Returns: False if the continuation was already resumed. The call then only records the kind `continuation`.
   @inlinable
   @discardableResult
   public func resume(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {

@@ -80,8 +80,8 @@ public struct SentrySessions: HealthSink {
       let now = SessionBook.Sent(
         firstSeen: build.firstSeen, finished: requests.finished, failed: requests.failed, lost: requests.lost)
       let key = "\(build.uid)/\(build.program)/\(build.build)"
-      // The first delivery does not contain counts from before it. For a build that appears later, and for a build that
-      // crashd counts anew, the delivery contains the whole count.
+      // The first delivery leaves out everything that crashd counted before that delivery. For a build that appears
+      // later, and for a build that crashd counts anew, the delivery contains the whole count.
       let known = counts.builds[key].flatMap { $0.firstSeen == build.firstSeen ? $0 : nil }
       let isPast = counts.builds[key] == nil && build.firstSeen < counts.since
       let before = known ?? (isPast ? now : SessionBook.Sent(firstSeen: build.firstSeen))

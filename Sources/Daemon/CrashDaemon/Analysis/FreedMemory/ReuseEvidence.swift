@@ -14,7 +14,7 @@ struct ExpectedClass: Sendable, Equatable {
   var isDerived = false
   /// Whether a variable that contains the object's address has the class as its type.
   ///
-  /// If the value is false, only the code of the function refers to the class.
+  /// If false, no variable has this class as its type: only the code of the faulting function refers to the class.
   var isOfVariable = false
 
   /// The size of the block that glibc allocates for an instance, including the header; 0 if `bytes` is invalid.
