@@ -72,7 +72,7 @@ struct ReturnTimes: Sendable {
 /// The histogram buckets for restart times, with four buckets for each doubling of the time.
 enum ReturnBucket {
   private static let perDoubling = 4.0
-  private static let most = 120
+  private static let most = ReportStore.healthLastBucket
 
   /// Returns the bucket that contains a time.
   static func of(_ time_ms: UInt64) -> Int {

@@ -11,6 +11,8 @@ extension ReportStore {
   public static let healthRowLimit = 200_000
   /// The maximum number of stored marks of processes.
   public static let healthProcessLimit = 16_384
+  /// The largest number of a range of times until a program ran again.
+  public static let healthLastBucket = 120
 
   /// Adds counts, and stores the marks of the counted processes, in one transaction.
   ///
@@ -35,11 +37,11 @@ extension ReportStore {
     }
   }
 
-  private static let columns = "time_ms, shared_ms, begun, finished, failed, lost, crashes"
+  static let healthColumns = "time_ms, shared_ms, begun, finished, failed, lost, crashes"
 
   private static let marks = ":time_ms, :shared_ms, :begun, :finished, :failed, :lost, :crashes"
 
-  private static let adds = columns.split(separator: ", ").map {
+  private static let adds = healthColumns.split(separator: ", ").map {
     "\($0) = min(\($0) + excluded.\($0), \(HealthCounts.most))"
   }.joined(separator: ", ")
 
@@ -47,8 +49,10 @@ extension ReportStore {
   static let addsHealth = [
     "health_builds": " ON CONFLICT DO UPDATE SET first = min(first, excluded.first), \(adds)",
     "health_hours": " ON CONFLICT DO UPDATE SET \(adds)",
-    "health_returns": " ON CONFLICT DO UPDATE SET count = count + excluded.count",
+    "health_returns": " ON CONFLICT DO UPDATE SET \(addsReturns)",
   ]
+
+  private static let addsReturns = "count = min(count + excluded.count, \(HealthCounts.most))"
 
   private static func add(_ change: HealthChange, to database: Database) throws {
     let key: [String: (any DatabaseValueConvertible)?] = [
@@ -60,7 +64,7 @@ extension ReportStore {
     ]
     try database.cachedStatement(
       sql: """
-        INSERT INTO health_builds (uid, program, build, release, environment, first, last, \(columns))
+        INSERT INTO health_builds (uid, program, build, release, environment, first, last, \(healthColumns))
         VALUES (:uid, :program, :build, :release, :environment, :first, :last, \(marks))
         ON CONFLICT DO UPDATE SET release = ifnull(excluded.release, release),
           environment = ifnull(excluded.environment, environment), last = max(last, excluded.last), \(adds)
@@ -69,7 +73,8 @@ extension ReportStore {
     for (hour, counts) in change.hours {
       try database.cachedStatement(
         sql: """
-          INSERT INTO health_hours (uid, program, build, hour, \(columns)) VALUES (:uid, :program, :build, :hour, \(marks))
+          INSERT INTO health_hours (uid, program, build, hour, \(healthColumns))
+          VALUES (:uid, :program, :build, :hour, \(marks))
           ON CONFLICT DO UPDATE SET \(adds)
           """
       ).execute(arguments: StatementArguments(key.merging(arguments(counts)) { $1 }.merging(["hour": hour]) { $1 }))
@@ -80,7 +85,7 @@ extension ReportStore {
           sql: """
             INSERT INTO health_returns (uid, program, build, hour, bucket, count)
             VALUES (:uid, :program, :build, :hour, :bucket, :count)
-            ON CONFLICT DO UPDATE SET count = count + excluded.count
+            ON CONFLICT DO UPDATE SET \(addsReturns)
             """
         ).execute(
           arguments: StatementArguments(key.merging(["hour": hour, "bucket": bucket, "count": count]) { $1 }))
@@ -113,7 +118,7 @@ extension ReportStore {
         var mark = HealthMark(
           key, ring: ring, boot: String.fromDatabaseValue(row["boot"]) ?? "", counted_ns: number("counted_ns"))
         (mark.begun, mark.finished, mark.failed) = (number("begun"), number("finished"), number("failed"))
-        mark.last_s = Int(clamping: number("last_s"))
+        mark.last_s = Int(clamping: min(number("last_s"), 1 << 33))
         mark.hasEnded = number("ended") != 0
         return mark
       }
@@ -141,100 +146,6 @@ extension ReportStore {
         try Self.evict(
           from: "health_processes", key: "(uid, ring)", order: "last_s", limit: Self.healthProcessLimit, fairShare,
           in: database)
-      }
-    }
-  }
-}
-
-// Reads release health.
-extension ReportStore {
-  /// Returns the builds in the order in which they were first seen, with the counts since the given hour, or all
-  /// counts.
-  /// - Parameters:
-  ///   - name: A part of the program's name; nil selects all programs.
-  ///   - hour: The first hour of the period, in hours since 1970.
-  ///   - visibility: The users whose builds the caller is allowed to read.
-  /// - Returns: The builds.
-  /// - Throws: `StoreError.unavailable`.
-  public func health(
-    name: String? = nil, since hour: Int? = nil, visibility: Visibility = .all
-  ) throws(StoreError) -> [StoredHealth] {
-    let pool = try pool
-    return try Self.translating(path) {
-      try pool.read { database in
-        let arguments: StatementArguments = ["uid": visibility.uid, "name": name, "hour": hour]
-        let condition =
-          "(:uid IS NULL OR uid = :uid) AND (:name IS NULL OR instr(lower(program), lower(:name)) > 0)"
-        let returns = try Row.fetchAll(
-          database,
-          sql: """
-            SELECT \(Self.keyColumns("health_returns")), CAST(bucket AS INTEGER) AS bucket,
-              CAST(total(count) AS INTEGER) AS count
-            FROM health_returns WHERE \(condition) AND (:hour IS NULL OR hour >= :hour) GROUP BY 1, 2, 3, 4
-            """, arguments: arguments
-        ).reduce(into: [HealthKey: [Int: Int]]()) { returns, row in
-          returns[Self.key(row), default: [:]][row["bucket"]] = row["count"]
-        }
-        let sums = Self.sums(of: hour == nil ? "b" : "h")
-        let hours =
-          hour == nil
-          ? ""
-          : "JOIN health_hours h ON h.uid = b.uid AND h.program = b.program AND h.build = b.build AND h.hour >= :hour"
-        return try Row.fetchAll(
-          database,
-          sql: """
-            SELECT \(Self.keyColumns("b")), CAST(release AS TEXT) AS release,
-              CAST(environment AS TEXT) AS environment, CAST(first AS TEXT) AS first, CAST(last AS TEXT) AS last,
-              \(sums)
-            FROM (SELECT * FROM health_builds WHERE \(condition)) b \(hours)
-            GROUP BY 1, 2, 3 ORDER BY first, 1, 2, 3
-            """, arguments: arguments
-        ).map { row in
-          let key = Self.key(row)
-          return StoredHealth(
-            key: key, release: row["release"], environment: row["environment"], first: row["first"], last: row["last"],
-            counts: Self.counts(row), returns: returns[key] ?? [:])
-        }
-      }
-    }
-  }
-
-  // The queries cast each value to the type of its column, because a damaged value of another type must not end crashd.
-
-  private static func keyColumns(_ table: String) -> String {
-    [("uid", "INTEGER"), ("program", "TEXT"), ("build", "TEXT")]
-      .map { "CAST(\(table).\($0) AS \($1)) AS \($0)" }.joined(separator: ", ")
-  }
-
-  private static func sums(of table: String) -> String {
-    columns.split(separator: ", ").map { "CAST(total(\(table).\($0)) AS INTEGER) AS \($0)" }.joined(separator: ", ")
-  }
-
-  private static func key(_ row: Row) -> HealthKey {
-    HealthKey(owner: row["uid"], program: row["program"], build: row["build"])
-  }
-
-  private static func counts(_ row: Row) -> HealthCounts {
-    var counts = HealthCounts()
-    (counts.time_ms, counts.shared_ms, counts.crashes) = (row["time_ms"], row["shared_ms"], row["crashes"])
-    (counts.begun, counts.finished) = (row["begun"], row["finished"])
-    (counts.failed, counts.lost) = (row["failed"], row["lost"])
-    return counts
-  }
-
-  /// Returns the counts of a build by hour, oldest first.
-  /// - Throws: `StoreError.unavailable`.
-  public func healthHours(of key: HealthKey) throws(StoreError) -> [(hour: Int, counts: HealthCounts)] {
-    let pool = try pool
-    return try Self.translating(path) {
-      try pool.read { database in
-        try Row.fetchAll(
-          database,
-          sql: """
-            SELECT CAST(hour AS INTEGER) AS hour, \(Self.sums(of: "health_hours")) FROM health_hours
-            WHERE uid = ? AND program = ? AND build = ? GROUP BY 1 ORDER BY 1
-            """, arguments: [key.owner, key.program, key.build]
-        ).map { ($0["hour"], Self.counts($0)) }
       }
     }
   }

@@ -85,7 +85,9 @@ extension ReportStore {
   ) throws {
     let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM \(table)") ?? 0
     guard count > limit else { return }
-    let rows = try Row.fetchAll(database, sql: "SELECT uid, count(*) AS count FROM \(table) GROUP BY uid")
+    // A damaged store can have a value of another type in the column.
+    let rows = try Row.fetchAll(
+      database, sql: "SELECT CAST(uid AS INTEGER) AS uid, count(*) AS count FROM \(table) GROUP BY \(table).uid")
     let counts = rows.map { row -> (Int64, Int) in (row["uid"], row["count"]) }
     let columns = key.hasPrefix("(") ? String(key.dropFirst().dropLast()) : key
     for (uid, excess) in fairShare.surplus(of: Dictionary(counts) { $1 }, limit: limit) {

@@ -2,7 +2,6 @@ import CShimRing
 import CrashRing
 import CrashStore
 import Glibc
-import LinuxSystem
 import Synchronization
 import TestKit
 import Testing
@@ -11,49 +10,7 @@ import Testing
 
 @Suite("Health of builds")
 struct HealthBookTests {
-  /// A clock that the test sets.
-  private final class TestClock: Sendable {
-    /// The times in seconds: The time of CLOCK_MONOTONIC, and the wall clock time since 1970.
-    let times = Mutex<(monotonic: UInt64, wall: UInt64)>((1_000, 1_700_000_000))
-    let boot = Mutex("first")
-
-    func pass(_ seconds: UInt64) {
-      times.withLock { $0 = ($0.monotonic + seconds, $0.wall + seconds) }
-    }
-
-    var clocks: HealthBook.Clocks {
-      HealthBook.Clocks(
-        monotonic_ns: { self.times.withLock { $0.monotonic * 1_000_000_000 } },
-        wall_ns: { self.times.withLock { $0.wall * 1_000_000_000 } }, boot: boot.withLock { $0 })
-    }
-  }
-
-  private struct Process {
-    var ring: TestRing
-    let memory: Descriptor
-    let attached: AttachedProcess
-
-    init(
-      _ id: UInt8 = 1, build: String = "aa", number: UInt64 = 4, hadEnded: Bool = false,
-      _ change: (inout TestRing) -> Void = { _ in }
-    ) throws {
-      var ring = TestRing(id: id)
-      change(&ring)
-      self.ring = ring
-      memory = try ring.memory()
-      let source = try RingSource(memory: memory)
-      var facts = ProcessFacts(source.mapping.contents(), peer: Peer(pid: 4711, uid: 1_000), unit: nil)
-      (facts.buildID, facts.unit) = (build, "shop.service")
-      attached = AttachedProcess(number: number, facts: facts, ring: source, hadEnded: hadEnded)
-    }
-
-    mutating func count(begun: UInt64, finished: UInt64, failed: UInt64) throws {
-      ring.countRequests(begun: begun, finished: finished, failed: failed)
-      try ring.write(to: memory)
-    }
-  }
-
-  private let clock = TestClock()
+  private let clock = HealthClock()
   private let directory: TestDirectory
   private let store: ReportStore
 
@@ -68,8 +25,8 @@ struct HealthBookTests {
     try #require(try store.health().first { $0.key.build == build }).counts
   }
 
-  /// Ends a process at the current time of the clock.
-  private func end(_ process: Process, in book: HealthBook, isCrash: Bool?) async {
+  /// Ends a process at the current time.
+  private func end(_ process: HealthProcess, in book: HealthBook, isCrash: Bool?) async {
     process.attached.endTime_ns.store(clock.clocks.monotonic_ns(), ordering: .relaxed)
     await book.end(process.attached, isCrash: isCrash)
   }
@@ -77,7 +34,7 @@ struct HealthBookTests {
   @Test("running time and requests are counted once, while the process runs and at its crash")
   func once() async throws {
     let book = book()
-    var process = try Process()
+    var process = try HealthProcess()
     book.attach(process.attached)
     clock.pass(60)
     try process.count(begun: 10, finished: 7, failed: 1)
@@ -103,7 +60,7 @@ struct HealthBookTests {
   @Test("requests in flight at a normal exit are not lost")
   func exit() async throws {
     let book = book()
-    let process = try Process { $0.countRequests(begun: 5, finished: 2, failed: 0) }
+    let process = try HealthProcess { $0.countRequests(begun: 5, finished: 2, failed: 0) }
     book.attach(process.attached)
     await end(process, in: book, isCrash: false)
     let counts = try counts()
@@ -113,8 +70,8 @@ struct HealthBookTests {
   @Test("the request whose trap began a drain is lost, and those that the drain finished are not")
   func drain() async throws {
     let book = book()
-    // The first trap was contained. The second trap began the drain. The drain let all other requests finish.
-    let process = try Process { ring in
+    // One trap was contained before. The second trap began the drain. The drain finished all other requests.
+    let process = try HealthProcess { ring in
       ring.addRequest(0, number: 1, operation: "GET /a")
       ring.trapRequest(0)
       ring.addRequest(1, number: 2, operation: "GET /b")
@@ -132,7 +89,7 @@ struct HealthBookTests {
   @Test("the next crashd counts the rest of a process, and the time between the two crashds")
   func restart() async throws {
     let first = book()
-    var process = try Process()
+    var process = try HealthProcess()
     try process.count(begun: 3, finished: 3, failed: 0)
     first.attach(process.attached)
     clock.pass(30)
@@ -151,7 +108,7 @@ struct HealthBookTests {
   @Test("a kept process that ended without crashd is counted up to the last count, with all requests")
   func endedMeanwhile() async throws {
     let first = book()
-    var process = try Process()
+    var process = try HealthProcess()
     first.attach(process.attached)
     clock.pass(30)
     await first.tick()
@@ -169,7 +126,7 @@ struct HealthBookTests {
   @Test("a step of the wall clock does not change the running time")
   func clockStep() async throws {
     let book = book()
-    let process = try Process()
+    let process = try HealthProcess()
     book.attach(process.attached)
     clock.pass(50)
     clock.times.withLock { $0.wall -= 40_000 }
@@ -183,7 +140,7 @@ struct HealthBookTests {
   @Test("a mark of another boot does not count the time since then")
   func otherBoot() async throws {
     let first = book()
-    let process = try Process()
+    let process = try HealthProcess()
     clock.pass(100_000)
     first.attach(process.attached)
     clock.pass(1)
@@ -201,7 +158,7 @@ struct HealthBookTests {
   @Test("two connections with the same ring are one process")
   func reconnected() async throws {
     let book = book()
-    let process = try Process { $0.countRequests(begun: 2, finished: 0, failed: 0) }
+    let process = try HealthProcess { $0.countRequests(begun: 2, finished: 0, failed: 0) }
     book.attach(process.attached)
     clock.pass(10)
     let again = AttachedProcess(number: 6, facts: process.attached.facts, ring: process.attached.ring)
@@ -216,13 +173,13 @@ struct HealthBookTests {
   @Test("a spool file is counted once, with the time since the last count or the start of the process")
   func spooled() async throws {
     let book = book()
-    let start = try Process().attached.facts.identity.startTime_ns
-    var process = try Process { $0.countRequests(begun: 4, finished: 3, failed: 0) }
+    let start = try HealthProcess().attached.facts.identity.startTime_ns
+    var process = try HealthProcess { $0.countRequests(begun: 4, finished: 3, failed: 0) }
     await book.spooled(process.attached, crash_ns: start + 7_000_000_000)
     await book.spooled(process.attached, crash_ns: start + 7_000_000_000)
     var counts = try counts()
     #expect(counts.time_ms == 7_000 && counts.begun == 4 && counts.lost == 1 && counts.crashes == 1)
-    process = try Process(2)
+    process = try HealthProcess(2)
     book.attach(process.attached)
     clock.pass(20)
     await book.tick()
@@ -237,7 +194,9 @@ struct HealthBookTests {
     let path = directory.path + "/other.sqlite"
     let store = try ReportStore(path: path)
     let book = HealthBook(store: store, clocks: clock.clocks, logger: TestLog.logger)
-    let (process, other) = (try Process { $0.countRequests(begun: 3, finished: 1, failed: 0) }, try Process(2))
+    let (process, other) = (
+      try HealthProcess { $0.countRequests(begun: 3, finished: 1, failed: 0) }, try HealthProcess(2)
+    )
     book.attach(process.attached)
     book.attach(other.attached)
     clock.pass(10)
@@ -259,7 +218,7 @@ struct HealthBookTests {
   @Test("time beside another build of the program is marked")
   func shared() async throws {
     let book = book()
-    let (old, new) = (try Process(1, build: "aa", number: 4), try Process(2, build: "bb", number: 6))
+    let (old, new) = (try HealthProcess(1, build: "aa", number: 4), try HealthProcess(2, build: "bb", number: 6))
     book.attach(old.attached)
     clock.pass(100)
     await book.tick()
@@ -283,7 +242,7 @@ struct HealthBookTests {
   @Test("the time to be back is the time from a crash to the next process of the unit")
   func back() async throws {
     let book = book()
-    let (first, second) = (try Process(1), try Process(2, number: 6))
+    let (first, second) = (try HealthProcess(1), try HealthProcess(2, number: 6))
     book.attach(first.attached)
     await end(first, in: book, isCrash: true)
     clock.pass(3)
@@ -292,38 +251,5 @@ struct HealthBookTests {
     let returns = try #require(try store.health().first).returns
     #expect(returns == [ReturnBucket.of(3_000): 1])
     #expect(ReturnBucket.median_ms(returns).map { abs($0 - 3_000) < 500 } == true)
-  }
-}
-
-@Suite("Times until a program is back")
-struct ReturnTimesTests {
-  private let key = HealthKey(uid: 1, isRestricted: false, program: "shop", build: "a")
-
-  private func service(_ unit: String) throws -> ReturnTimes.Service {
-    var facts = ProcessFacts(RingContents.sample([]), peer: Peer(pid: 1, uid: 1), unit: nil)
-    facts.unit = unit
-    return ReturnTimes.Service(facts)
-  }
-
-  @Test("a crash that is known only after the next attach still matches it, and an earlier attach does not")
-  func order() throws {
-    var times = ReturnTimes()
-    let shop = try service("shop.service")
-    #expect(times.arrive(shop, at: 10) == nil)
-    #expect(times.arrive(shop, at: 3_000_000) == nil)
-    #expect(times.crash(shop, key, at: 1_000_000)?.time_ms == 2)
-    // Each attach of a restarted process ends the waiting time of one crash.
-    #expect(times.crash(shop, key, at: 1_000_000) == nil)
-    #expect(times.arrive(try service("other.service"), at: 5_000_000) == nil)
-    #expect(times.arrive(shop, at: 5_000_000)?.time_ms == 4)
-  }
-
-  @Test("buckets grow with the time, and the middle of a bucket is in it")
-  func buckets() {
-    let times: [UInt64] = [0, 1, 10, 999, 60_000, 3_600_000, .max]
-    let buckets = times.map(ReturnBucket.of)
-    #expect(buckets == buckets.sorted() && Set(buckets).count == buckets.count)
-    for bucket in 20..<100 { #expect(ReturnBucket.of(UInt64(ReturnBucket.time_ms(bucket))) == bucket) }
-    #expect(ReturnBucket.median_ms([:]) == nil)
   }
 }

@@ -1,4 +1,6 @@
 import CrashProtocol
+import CrashRing
+import GRDB
 import TestKit
 import Testing
 
@@ -73,6 +75,36 @@ struct HealthStoreTests {
       let other = HealthKey(uid: 6, isRestricted: false, program: "shop", build: "aa")
       #expect(try store.healthMark(other, ring: "0a") == nil)
     }
+  }
+
+  @Test("a damaged mark of a process counts no impossible time, and crashd goes on")
+  func damagedMark() async throws {
+    let directory = try TestDirectory()
+    let store = try ReportStore(path: directory.path + "/r.sqlite")
+    let (clock, process) = (HealthClock(), try HealthProcess { $0.countRequests(begun: 4, finished: 3, failed: 0) })
+    let numbers = ["\(Int.max)", "\(Int.min)", "9e999", "'x'"]
+    for number in numbers {
+      let book = HealthBook(store: store, clocks: clock.clocks, logger: TestLog.logger)
+      book.attach(process.attached)
+      clock.pass(1)
+      await book.tick()
+      try store.write { database in
+        for column in ["counted_ns", "begun", "finished", "failed", "last_s"] {
+          try database.execute(sql: "UPDATE health_processes SET \(column) = \(number), ended = 0")
+        }
+      }
+      clock.pass(1)
+      await book.tick()
+      let next = HealthBook(store: store, clocks: clock.clocks, logger: TestLog.logger)
+      next.attach(process.attached)
+      await next.tick()
+      try store.write { try $0.execute(sql: "UPDATE health_processes SET last_s = \(number), ended = 0") }
+      await next.spooled(process.attached, crash_ns: clock.clocks.wall_ns())
+      try store.write { try $0.execute(sql: "UPDATE health_processes SET ended = 0") }
+    }
+    let counts = try #require(try store.health().first).counts
+    #expect(counts.crashes == numbers.count && 0...HealthCounts.most ~= counts.begun)
+    try store.close()
   }
 
   @Test("a build is named by its id, its release or the beginning of its id, within one program")

@@ -1,12 +1,13 @@
 import CrashProtocol
 import CrashRing
-import CrashStore
 import FoundationEssentials
+import GRDB
 import Glibc
 import TestKit
 import Testing
 
 @testable import CrashDaemon
+@testable import CrashStore
 
 @Suite("Health of builds in replies to clients")
 struct HealthCallTests {
@@ -84,6 +85,47 @@ struct HealthCallTests {
       let build = try #require(try await Self.health(client).builds.first)
       #expect(build.running == 1 && build.program == "shop" && build.crashes == 0)
       #expect(build.requests == .init(begun: 7, finished: 4, failed: 1, lost: 0) && build.comparison == nil)
+    }
+  }
+
+  @Test("damaged numbers of the store are limited or skipped, and crashd goes on")
+  func damaged() async throws {
+    try await TestDaemon.run { daemon in
+      let start = Int(Moment.now().nanoseconds / 3_600_000_000_000) - 10
+      try daemon.store.add(
+        health: [
+          Self.change("aa", hours: start..<start + 5, crashes: 4, release: "1.0"),
+          Self.change("bb", hours: start..<start + 5, crashes: 9, release: "1.1"),
+        ], marks: [])
+      let numbers = ["\(Int.max)", "\(Int.min)", "9e999", "-9e999", "'x'", "x'00ff'", "-1"]
+      let columns = ReportStore.healthColumns.split(separator: ", ")
+      let client = try await daemon.client()
+      for number in numbers {
+        try daemon.store.write { database in
+          for table in ["health_builds", "health_hours"] {
+            for column in columns { try database.execute(sql: "UPDATE \(table) SET \(column) = \(number)") }
+          }
+          for (key, other) in [("hour", "bucket"), ("bucket", "hour")] {
+            try database.execute(
+              sql: """
+                INSERT OR REPLACE INTO health_returns (uid, program, build, \(other), \(key), count)
+                VALUES (1000, 'shop', 'aa', 3, \(number), \(number)), (1000, 'shop', 'aa', 4, \(number), \(Int.max))
+                """)
+          }
+          try database.execute(
+            sql: """
+              INSERT OR REPLACE INTO health_hours (uid, program, build, hour, \(ReportStore.healthColumns))
+              SELECT uid, program, build, \(number), \(ReportStore.healthColumns) FROM health_hours
+              """)
+        }
+        let report = try await Self.health(client, ["build": .string("bb"), "against": .string("aa")])
+        #expect(report.builds.count == 2 && report.comparison != nil, "\(number)")
+        for build in report.builds {
+          #expect(0...HealthCounts.most ~= build.crashes && build.processSeconds >= 0 && build.returns >= 0)
+        }
+        _ = try await Self.health(client, ["since": .string("1970-01-01T00:00:00Z")])
+        #expect(try await client.call("io.crashshield.Crashd.Metrics", [:])["text"] != nil)
+      }
     }
   }
 }
