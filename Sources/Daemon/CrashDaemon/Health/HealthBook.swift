@@ -59,6 +59,8 @@ final class HealthBook: Sendable {
     var isDue = false
     var isWriting = false
     var nextForget_ns: UInt64 = 0
+    /// The time of the last tick, in CLOCK_MONOTONIC; nil before the first one.
+    var tick_ns: UInt64?
     var hasFailed = false
   }
 
@@ -149,9 +151,27 @@ final class HealthBook: Sendable {
 
   /// Counts the running time and the requests of all attached processes up to now.
   func tick() async {
-    state.withLock { $0.isDue = true }
+    let now_ns = clocks.monotonic_ns()
+    state.withLock { ($0.isDue, $0.tick_ns) = (true, now_ns) }
     await write()
   }
+
+  /// Counts the running processes, unless the last tick was less than a second ago.
+  ///
+  /// Clients call this method as often as they like, and a tick reads the rings of all processes. If a tick is running,
+  /// the method waits for its end.
+  func refresh() async {
+    let now_ns = clocks.monotonic_ns()
+    let waits = state.withLock { state in
+      if state.tick_ns.map({ now_ns.subtractingOrZero($0) >= Self.shortestInterval_ns }) ?? true {
+        (state.isDue, state.tick_ns) = (true, now_ns)
+      }
+      return state.isDue || state.isWriting
+    }
+    if waits { await write() }
+  }
+
+  private static let shortestInterval_ns: UInt64 = 1_000_000_000
 
   /// Returns the numbers of attached processes by build.
   func running() -> [HealthKey: Int] {

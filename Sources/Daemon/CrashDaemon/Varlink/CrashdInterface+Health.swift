@@ -15,8 +15,7 @@ extension CrashdInterface {
   func health(_ parameters: Methods.Health.Parameters, _ client: Client) async throws(ProtocolError) -> HealthReport {
     let since = try time(parameters.since, "since").flatMap { Moment(rfc3339: $0) }
     let (name, visibility) = (parameters.name.map { String($0.prefix(128)) }, client.visibility)
-    // Update the counts of the attached processes first.
-    await pipeline.analysis.health?.tick()
+    await pipeline.analysis.health?.refresh()
     let hour = since.map { Int(clamping: $0.nanoseconds / 3_600_000_000_000) }
     let (counted, all) = try reading { () throws(StoreError) in
       let all = try store.health(name: name, visibility: visibility)
