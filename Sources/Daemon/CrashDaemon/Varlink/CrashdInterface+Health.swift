@@ -8,9 +8,8 @@ extension CrashdInterface {
     table.bind(Methods.Health.self, CrashdInterface.health)
   }
 
-  /// The maximum number of builds in the reply that have a comparison; these are the builds that were first seen most
-  /// recently.
-  private static let comparedBuilds = 40
+  /// The maximum number of builds of which the reply has a comparison: of each user, the builds first seen last.
+  static let comparedBuilds = 40
 
   func health(_ parameters: Methods.Health.Parameters, _ client: Client) async throws(ProtocolError) -> HealthReport {
     let since = try time(parameters.since, "since").flatMap { Moment(rfc3339: $0) }
@@ -23,7 +22,8 @@ extension CrashdInterface {
     }
     let running = pipeline.analysis.health?.running() ?? [:]
     var builds = counted.map { BuildHealth($0, running: running[$0.key] ?? 0) }
-    for index in builds.indices.suffix(Self.comparedBuilds) {
+    let compared = Set(store.fairShare(Self.comparedBuilds, of: counted.reversed()).map(\.key))
+    for index in builds.indices where compared.contains(counted[index].key) {
       guard let old = Self.predecessor(of: counted[index].key, in: all) else { continue }
       builds[index].comparison = try verdict(counted[index].key, against: old)
     }

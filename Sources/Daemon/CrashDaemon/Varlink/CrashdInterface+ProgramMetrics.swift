@@ -72,24 +72,6 @@ extension CrashdInterface {
       })
   }
 
-  /// The maximum number of builds with separate metrics; these are the builds that were last seen most recently.
-  static let countedBuilds = 256
-
-  private func addHealth(to metrics: inout OpenMetrics, _ visibility: Visibility) throws(ProtocolError) {
-    let builds = try reading { () throws(StoreError) in try store.health(visibility: visibility) }
-      .sorted { $0.last > $1.last }.prefix(Self.countedBuilds)
-    let samples = { (value: (HealthCounts) -> Int) in
-      builds.map { (["\($0.key.uid)", $0.key.program, $0.key.build, $0.release ?? ""], value($0.counts)) }
-    }
-    metrics.add(
-      "crashd_build_process_seconds", .counter,
-      "Running time of all processes of a build together, since the build was first seen. It grows every half minute.",
-      by: ["uid", "program", "build", "release"], samples { $0.time_ms / 1_000 })
-    metrics.add(
-      "crashd_build_crashes", .counter, "Processes of a build that a crash ended, since the build was first seen.",
-      by: ["uid", "program", "build", "release"], samples(\.crashes))
-  }
-
   static func add(crashes: [EventCount], incidents: [EventCount], to metrics: inout OpenMetrics) {
     metrics.add(
       "crashd_crashes", .counter,

@@ -89,6 +89,11 @@ extension ReportStore {
     return counts
   }
 
+  /// Selects at most `limit` builds, the first ones of each user, so that one user cannot displace the builds of others.
+  public func fairShare(_ limit: Int, of builds: [StoredHealth]) -> [StoredHealth] {
+    fairShare.first(limit, of: builds) { $0.key.owner }
+  }
+
   /// Returns the counts of a build by hour, oldest first.
   ///
   /// A damaged store can have more hours than the store keeps. The newest ones are then returned.

@@ -32,7 +32,21 @@ public struct FairShare: Sendable {
     return surplus
   }
 
-  /// Returns the user with the most items in the account with the most items; nil if there are no items.
+  /// Returns at most `limit` items: the first items of each user, in the order of `items`.
+  func first<Item>(_ limit: Int, of items: [Item], owner: (Item) -> Int64) -> [Item] {
+    let owners = items.map(owner)
+    let counts = Dictionary(owners.map { ($0, 1) }, uniquingKeysWith: +)
+    let surplus = surplus(of: counts, limit: limit)
+    var left = counts.merging(surplus) { $0 - $1 }
+    return zip(items, owners).compactMap { item, owner in
+      guard let count = left[owner], count > 0 else { return nil }
+      left[owner] = count - 1
+      return item
+    }
+  }
+
+  /// Returns the user with the most items in the account that is charged with the most items; nil if there are no
+  /// items.
   func largest(of amounts: [Int64: Int]) -> Int64? {
     let shares = grouped(amounts)
     let sums = shares.mapValues { $0.values.reduce(0, +) }

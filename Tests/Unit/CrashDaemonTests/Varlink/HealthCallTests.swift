@@ -13,20 +13,20 @@ import Testing
 struct HealthCallTests {
   private static let method = "io.crashshield.Crashd.Health"
 
-  private static func health(
+  static func health(
     _ client: TestClient, _ parameters: [String: JSONValue] = [:]
   ) async throws -> HealthReport {
     let reply = try await client.call(method, parameters)
     return try JSONDecoder().decode(HealthReport.self, from: JSONEncoder().encode(JSONValue.object(reply)))
   }
 
-  /// Stores a build that ran for a whole hour in each of these hours, and began 1,000 requests in each.
-  private static func change(
-    _ build: String, hours: Range<Int>, crashes: Int, uid: UInt32 = 1_000, release: String
+  /// A build that ran an hour in each of some hours, and began 1,000 requests in each.
+  static func change(
+    _ build: String, hours: Range<Int>, crashes: Int, uid: UInt32 = 1_000, isRestricted: Bool = false, release: String
   ) -> HealthChange {
     let first = Moment(nanoseconds: UInt64(hours.lowerBound) * 3_600_000_000_000).description
     var change = HealthChange(
-      HealthKey(uid: uid, isRestricted: false, program: "shop", build: build), first: first, last: first)
+      HealthKey(uid: uid, isRestricted: isRestricted, program: "shop", build: build), first: first, last: first)
     change.release = release
     for hour in hours {
       var counts = HealthCounts()
