@@ -32,15 +32,24 @@ extension ReportStore {
   public static let (contrastGroupLimit, contrastRestLimit) = (500, 1_500)
   /// The maximum number of the newest reports of the same programs, from which the other reports are sampled.
   static let contrastReach = 20_000
-  /// Larger reports are skipped, so that a comparison reads a limited number of bytes.
+  /// Larger reports are skipped.
   static let contrastReportBytes = 512 << 10
+  /// The bytes of reports that a comparison reads, of which at most half are those of the group.
+  static let contrastBudgetBytes = 64 << 20
 
   /// Reads a sample of the reports of a group, and of the other reports of the same programs.
   ///
-  /// The sample contains all reports if there are few of them, and otherwise reports at equal distances in the order of
-  /// their times.
+  /// The sample takes every report if there are few, and otherwise reports at equal distances in the order of their
+  /// times. If the reports are large, the budget ends the reading. The reports that were read are then spread over the
+  /// same times.
   /// - Throws: `StoreError.noSuchGroup` if no key or several keys begin with `prefix`; `unavailable`.
   public func contrastSample(_ prefix: String, visibility: Visibility = .all) throws(StoreError) -> ContrastSample {
+    try contrastSample(prefix, visibility: visibility, budgetBytes: Self.contrastBudgetBytes)
+  }
+
+  func contrastSample(
+    _ prefix: String, visibility: Visibility = .all, budgetBytes: Int
+  ) throws(StoreError) -> ContrastSample {
     let pool = try pool
     return try Self.translating(path) {
       guard !prefix.isEmpty, let wanted = GroupRestriction(ReportFilter(group: prefix), visibility) else {
@@ -59,10 +68,12 @@ extension ReportStore {
           sql: "SELECT seq FROM group_reports \(wanted.clause) AND seq IS NOT NULL ORDER BY time, id",
           arguments: wanted.arguments([:]))
         let rest = try Self.others(than: key, visibility, in: database)
+        var budget = budgetBytes / 2
+        let group = try Self.fields(Self.spread(own, Self.contrastGroupLimit), &budget, in: database)
+        budget += budgetBytes - budgetBytes / 2
         return ContrastSample(
-          key: key, groupStored: own.count,
-          group: try Self.fields(Self.spread(own, Self.contrastGroupLimit), in: database),
-          rest: try Self.fields(Self.spread(rest, Self.contrastRestLimit), in: database))
+          key: key, groupStored: own.count, group: group,
+          rest: try Self.fields(Self.spread(rest, Self.contrastRestLimit), &budget, in: database))
       }
     }
   }
@@ -87,23 +98,37 @@ extension ReportStore {
     return (0..<limit).map { numbers[$0 * numbers.count / limit] }
   }
 
-  /// Reads the compared fields of reports.
+  /// Returns the elements in a fixed order, of which every beginning is spread over all elements.
+  ///
+  /// The order is that of the multiples of the golden ratio, without their whole parts (Fibonacci hashing).
+  static func scattered(_ numbers: [Int64]) -> [Int64] {
+    let fraction = { (index: Int) in UInt32(truncatingIfNeeded: index) &* 2_654_435_769 }
+    return numbers.indices.sorted { fraction($0) < fraction($1) }.map { numbers[$0] }
+  }
+
+  /// Reads the compared fields of reports, until the budget of bytes is used.
   ///
   /// SQLite finds the fields, because decoding whole reports takes ten times as long. A report that is not JSON is
   /// skipped.
-  private static func fields(_ numbers: [Int64], in database: Database) throws -> [ContrastFields] {
+  private static func fields(
+    _ numbers: [Int64], _ budgetBytes: inout Int, in database: Database
+  ) throws -> [ContrastFields] {
     let paths = ContrastFields.names.map { "'$.\($0)'" }.joined(separator: ", ")
     let statement = try database.cachedStatement(
       sql: """
-        SELECT CASE WHEN json_valid(text) THEN json_extract(text, \(paths)) END FROM (
-          SELECT CAST(json AS TEXT) AS text FROM reports WHERE seq = ? AND length(json) <= \(contrastReportBytes))
+        SELECT bytes, CASE WHEN json_valid(text) THEN json_extract(text, \(paths)) END AS found FROM (
+          SELECT length(json) AS bytes, CAST(json AS TEXT) AS text FROM reports
+          WHERE seq = ? AND length(json) <= \(contrastReportBytes))
         """)
-    return try numbers.compactMap { number in
-      guard let text = try String.fetchOne(statement, arguments: [number]),
-        case .array(let values)? = JSONValue(parsing: Array(text.utf8)),
+    var fields: [ContrastFields] = []
+    for number in scattered(numbers) where budgetBytes > 0 {
+      guard let row = try Row.fetchOne(statement, arguments: [number]) else { continue }
+      budgetBytes -= row["bytes"]
+      guard let text: String = row["found"], case .array(let values)? = JSONValue(parsing: Array(text.utf8)),
         values.count == ContrastFields.names.count
-      else { return nil }
-      return ContrastFields(values: Dictionary(zip(ContrastFields.names, values)) { first, _ in first })
+      else { continue }
+      fields.append(ContrastFields(values: Dictionary(zip(ContrastFields.names, values)) { first, _ in first }))
     }
+    return fields
   }
 }

@@ -2,6 +2,7 @@ import CrashProtocol
 import CrashReport
 import DanglingStatistics
 import FoundationEssentials
+import GRDB
 import TestKit
 import Testing
 
@@ -145,6 +146,48 @@ struct ContrastTests {
       #expect(own.groupStored == 5 && own.restCount == 1)
       #expect(throws: StoreError.noSuchGroup(key: "dead")) { _ = try store.contrastSample("dead") }
       #expect(throws: StoreError.noSuchGroup(key: "%")) { _ = try store.contrastSample("%") }
+    }
+  }
+
+  @Test("a budget of bytes ends the reading, and the compared reports are spread over the group and the others")
+  func budget() throws {
+    try withStore { store in
+      var random = Random(state: 7)
+      // The numbers of the crashes are in the order of their times.
+      for number in 0..<400 {
+        var facts = Facts(&random)
+        facts.hour = 9
+        _ = try store.put(report(number, group: number % 2 == 0 ? "cafe" : "beef", name: "shop", facts), raw: [])
+      }
+      let sizes = try store.pool.read { try Int.fetchAll($0, sql: "SELECT length(json) FROM reports") }
+      let average = sizes.reduce(0, +) / sizes.count
+      let read = { (reports: Int) in try store.contrastSample("cafe", budgetBytes: reports * average) }
+      let sample = try read(80)
+      let numbers = { (fields: [ContrastFields]) in fields.compactMap { $0.values["process.pid"]?.int }.sorted() }
+      for part in [numbers(sample.group), numbers(sample.rest)] {
+        #expect(abs(part.count - 40) <= 2)
+        // The first and the last report are near the ends, and no gap is much longer than 400 / 40.
+        let gaps = zip(part, part.dropFirst()).map { $1 - $0 }
+        #expect((part.first ?? 400) <= 30 && (part.last ?? 0) >= 370 && (gaps.max() ?? 400) <= 30)
+      }
+      #expect(try read(80).group == sample.group && sample.groupStored == 200)
+      // The others use what the group leaves.
+      let more = try read(440)
+      #expect(more.group.count == 200 && more.rest.count == 200)
+      #expect(try read(0).group.isEmpty && read(0).rest.isEmpty)
+    }
+  }
+
+  @Test("each beginning of a scattered list is spread over the list, whatever its length")
+  func scattered() {
+    for count in [1, 2, 37, 107, 214, 500, 1_500] {
+      let list = ReportStore.scattered((0..<Int64(count)).map { $0 })
+      #expect(list.sorted() == Array(0..<Int64(count)))
+      for length in stride(from: 8, to: count, by: 7) {
+        let part = [-1] + list.prefix(length).sorted() + [Int64(count)]
+        let gap = zip(part, part.dropFirst()).map { $1 - $0 }.max() ?? 0
+        #expect(gap <= Int64(2 * count / length + 1), "\(length) of \(count)")
+      }
     }
   }
 
