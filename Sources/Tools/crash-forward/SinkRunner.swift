@@ -191,8 +191,8 @@ public struct SinkRunner: Sendable {
     case .timedOut: "crashd does not answer"
     case .failed(_, let code): "the connection to crashd failed: \(SystemError.text(code))"
     // Do not log the error message, because it would repeat a part of the report that is not scrubbed.
-    case .malformedReply: "cannot read crashd's event"
-    case .messageTooLarge(let limit): "crashd's event is longer than \(limit >> 10) KiB"
+    case .malformedReply: "cannot read crashd's message"
+    case .messageTooLarge(let limit): "crashd's message is longer than \(limit >> 10) KiB"
     case .refused(let error): "crashd: \(error)"
     default: "crashd: \(error)"
     }

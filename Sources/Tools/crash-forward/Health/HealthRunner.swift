@@ -52,7 +52,7 @@ public struct HealthRunner: Sendable {
   mutating func deliverOnce() {
     let builds: [BuildHealth]
     do throws(ClientError) { builds = try around.client.health(name: filter).builds } catch {
-      return note("crashd: \(error)")
+      return note(SinkRunner.text(error))
     }
     switch sink.deliver(builds, at: now_ns()) {
     case .delivered:

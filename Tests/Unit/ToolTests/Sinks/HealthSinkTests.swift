@@ -1,3 +1,4 @@
+import CrashClient
 import CrashProtocol
 import TestKit
 import Testing
@@ -131,5 +132,29 @@ struct HealthSinkTests {
     }
     #expect(outcomes.map { $0["asInt"] } == [.string("8"), .string("1"), .string("3")])
     #expect(outcomes.map { $0["attributes"]?.attributes?["outcome"] } == ["finished", "failed", "lost"])
+  }
+
+  private struct Unused: HealthSink {
+    let name = "unused"
+
+    mutating func deliver(_: [BuildHealth], at _: UInt64) -> Delivery { .refused("crashd sent no builds") }
+  }
+
+  @Test("a malformed reply of crashd is logged once, without its text")
+  func malformed() throws {
+    let crashd = try FakeDaemon { connection in
+      while connection.call() != nil { connection.reply(##"{"builds":"\u001b[31msecret"}"##) }
+    }
+    defer { crashd.stop() }
+    let (stop, log, board) = (try StopSignal(), SinkRunnerTests.SharedLog(), SinkBoard())
+    let client = CrashClient(socketPath: crashd.socketPath)
+    var runner = HealthRunner(
+      Unused(), filter: nil,
+      around: .init(
+        client: client, stop: stop, board: board, log: SinkLog { level, text in log.add("\(level): \(text)") }))
+    runner.deliverOnce()
+    runner.deliverOnce()
+    #expect(log.calls == ["warning: unused: waiting: cannot read crashd's message"])
+    #expect(board.counts(of: "unused").failure == "cannot read crashd's message")
   }
 }

@@ -190,7 +190,7 @@ struct SinkRunnerTests {
     }
     #expect(sink.got.calls == ["a2"])
     #expect(result.counts == SinkCounts(delivered: 1, refused: 1))
-    #expect(result.log == ["error: script: dropped report behind cursor c1: cannot read crashd's event"])
+    #expect(result.log == ["error: script: dropped report behind cursor c1: cannot read crashd's message"])
     #expect(result.waits.isEmpty)
     #expect(result.crashd.all.count { $0.contains("Crashd.Ack") } == 2)
   }
@@ -210,7 +210,7 @@ struct SinkRunnerTests {
     #expect(sink.got.calls == ["a2"])
     #expect(result.counts == SinkCounts(delivered: 1, refused: 1))
     #expect(
-      result.log == ["error: script: dropped report behind cursor c1: crashd's event is longer than 64 KiB"])
+      result.log == ["error: script: dropped report behind cursor c1: crashd's message is longer than 64 KiB"])
   }
 
   @Test("a sink runner retries an unreadable event with back-off, and logs it once")
@@ -227,7 +227,7 @@ struct SinkRunnerTests {
     #expect(result.waits.count == 12)
     #expect(result.waits.suffix(3).allSatisfy { $0 >= .seconds(30) })
     #expect(
-      result.log == ["warning: script: waiting: cannot read crashd's event", "notice: script: recovered"])
+      result.log == ["warning: script: waiting: cannot read crashd's message", "notice: script: recovered"])
     #expect(result.counts == SinkCounts(delivered: 1))
   }
 
