@@ -25,15 +25,17 @@ struct ReturnTimes: Sendable {
   private struct Waiting: Sendable {
     var crashes: [(end_ns: UInt64, key: HealthKey)] = []
     var arrivals: [UInt64] = []
+    /// The number of the last change; services are evicted in the order of these numbers.
+    var changed: UInt64 = 0
   }
 
-  /// The maximum number of services, and the maximum number of crashes and of attaches that are remembered for one
-  /// service.
-  private static let (serviceLimit, eventLimit) = (4_096, 64)
-  /// The maximum time between a crash and an attach that counts as a restart.
+  /// The maximum numbers of services, and of crashes and arrivals of one service.
+  static let (serviceLimit, eventLimit) = (4_096, 64)
+  /// The longest time that is still a return.
   private static let longest_ns: UInt64 = 86_400_000_000_000
 
   private var services: [Service: Waiting] = [:]
+  private var changes: UInt64 = 0
 
   /// Records that a process attached; returns the restart if a crash preceded it.
   mutating func arrive(_ service: Service, at time_ns: UInt64) -> Return? {
@@ -64,7 +66,13 @@ struct ReturnTimes: Sendable {
   }
 
   private mutating func change(_ service: Service, _ body: (inout Waiting) -> Return?) -> Return? {
-    if services[service] == nil, services.count >= Self.serviceLimit { services = [:] }
+    if services[service] == nil, services.count >= Self.serviceLimit,
+      let oldest = services.min(by: { $0.value.changed < $1.value.changed })
+    {
+      services[oldest.key] = nil
+    }
+    changes += 1
+    services[service, default: Waiting()].changed = changes
     return body(&services[service, default: Waiting()])
   }
 }

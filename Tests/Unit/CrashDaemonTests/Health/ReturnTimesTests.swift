@@ -28,6 +28,20 @@ struct ReturnTimesTests {
     #expect(times.arrive(shop, at: 5_000_000)?.time_ms == 4)
   }
 
+  @Test("a service beyond the limit evicts the service that did not change for the longest time")
+  func limit() throws {
+    var times = ReturnTimes()
+    let services = try (0...ReturnTimes.serviceLimit).map { try service("\($0).service") }
+    for service in services.dropLast() { #expect(times.crash(service, key, at: 0) == nil) }
+    // The first service changes once more, so the second one is the oldest.
+    #expect(times.crash(services[0], key, at: 0) == nil)
+    #expect(times.crash(services[ReturnTimes.serviceLimit], key, at: 0) == nil)
+    #expect(times.arrive(services[1], at: 9_000_000) == nil)
+    for index in [0, 3, ReturnTimes.serviceLimit] {
+      #expect(times.arrive(services[index], at: 9_000_000) != nil, "\(index)")
+    }
+  }
+
   @Test("buckets grow with the time, and the middle of a bucket is in it")
   func buckets() {
     let times: [UInt64] = [0, 1, 10, 999, 60_000, 3_600_000, .max]
