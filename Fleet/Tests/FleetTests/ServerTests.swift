@@ -106,7 +106,7 @@ struct ServerTests {
     #expect(answer.body.contains(#""items":{"refused":1,"stored":1}"#))
   }
 
-  @Test("a client that sends one byte at a time is refused after the limit, and holds up nobody")
+  @Test("a client that sends one byte at a time is refused after the limit, and delays no other client")
   func slow() async throws {
     let fleet = try await FleetProcess(["CRASH_FLEET_LIMITS_REQUEST_TIME": "1"])
     let slow = try (0..<20).map { _ in try TestClient(port: fleet.port) }

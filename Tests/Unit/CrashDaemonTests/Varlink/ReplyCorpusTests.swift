@@ -256,7 +256,8 @@ struct ReplyCorpusTests {
     PolicySet {"name": "shop", "crashLoop_s": -1}
     PolicySet {"name": "shop", "alarmThreshold_days": 1}
     PolicySet {"name": "shop", "automatic": "x"}
-    PolicySet {"name": "shop", "pin": "off", "automatic": false, "baseBudgetBytes": 8192, "raisedBudgetBytes": 16384, "crashLoop_s": 9, "alarmThreshold_days": 30}
+    PolicySet {"name": "shop", "pin": "off", "automatic": false, "baseBudgetBytes": 8192, \
+      "raisedBudgetBytes": 16384, "crashLoop_s": 9, "alarmThreshold_days": 30}
     DanglingPolicies {"name": "shop"}
     GuardModes
     GuardSet
