@@ -18,6 +18,8 @@ public struct SentrySessions: HealthSink {
   private let dsn: SentryDSN
   private let http: HTTPClient
   private let book: SessionBook
+  /// The accepted counts; nil until the file was read.
+  private var accepted: SessionBook.Counts?
 
   /// Creates a sink for one project that keeps its counts in a file.
   public init(_ dsn: SentryDSN, http: HTTPClient, book: SessionBook) {
@@ -45,34 +47,41 @@ public struct SentrySessions: HealthSink {
     }
   }
 
-  /// Posts the increase of the counts since the last delivery.
-  public func deliver(_ builds: [BuildHealth], at time_ns: UInt64) -> Delivery {
+  /// Posts what has grown since the last delivery.
+  ///
+  /// Each envelope is a transaction of its own, so that a failure of a later one repeats nothing.
+  public mutating func deliver(_ builds: [BuildHealth], at time_ns: UInt64) -> Delivery {
     var counts: SessionBook.Counts
-    do { counts = try book.read(at: time_ns) } catch { return .later("cannot read '\(book.path)': \(error)") }
-    let before = counts
-    let groups = take(builds, from: &counts).filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }
-    for part in stride(from: 0, to: groups.count, by: Self.itemLimit) {
-      let items = groups[part..<min(part + Self.itemLimit, groups.count)]
-      do {
-        let body = try envelope(items.map { ($0.key, $0.value) }, at: time_ns)
-        let headers = ["Content-Type: application/x-sentry-envelope", dsn.authorization]
-        let delivery = http.post(body, to: dsn.envelopeURL, headers: headers).delivery(from: dsn.host)
-        if case .later = delivery { return delivery }
-        if case .refused = delivery {
-          // Sentry will never accept these counts. Record them as accepted, because the sink would otherwise send them
-          // again each minute.
-          try? book.write(counts)
-          return delivery
-        }
-      } catch { return .refused("cannot encode the sessions: \(error)") }
+    do { counts = try accepted ?? book.read(at: time_ns) } catch {
+      return .later("cannot read '\(book.path)': \(error)")
     }
-    guard counts != before else { return .delivered }
-    do { try book.write(counts) } catch { return .later("cannot write '\(book.path)': \(error)") }
+    accepted = counts
+    let groups = Dictionary(grouping: builds, by: attributes).sorted { $0.key < $1.key }.map(\.value)
+    for start in stride(from: 0, to: groups.count, by: Self.itemLimit) {
+      let before = counts
+      let sums = take(groups[start..<min(start + Self.itemLimit, groups.count)].flatMap { $0 }, from: &counts)
+      guard counts != before else { continue }
+      do { try book.prepare(counts) } catch { return .later("cannot write '\(book.path)': \(error)") }
+      let delivery = post(sums.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }, at: time_ns)
+      if case .later = delivery { return delivery }
+      // Sentry will never take refused counts. They would otherwise be sent again each minute.
+      accepted = counts
+      do { try book.commit() } catch { return .later("\(error)") }
+      if case .refused = delivery { return delivery }
+    }
     return .delivered
   }
 
-  /// Returns the increase of each build's counts by release and environment, and replaces `counts` by the current
-  /// counts.
+  private func post(_ items: [(key: Attributes, value: Aggregate)], at time_ns: UInt64) -> Delivery {
+    guard !items.isEmpty else { return .delivered }
+    do {
+      let body = try envelope(items.map { ($0.key, $0.value) }, at: time_ns)
+      let headers = ["Content-Type: application/x-sentry-envelope", dsn.authorization]
+      return http.post(body, to: dsn.envelopeURL, headers: headers).delivery(from: dsn.host)
+    } catch { return .refused("cannot encode the sessions: \(error)") }
+  }
+
+  /// Adds up the growth of the builds, and moves the counts.
   func take(_ builds: [BuildHealth], from counts: inout SessionBook.Counts) -> [Attributes: Aggregate] {
     var sums: [Attributes: Aggregate] = [:]
     for build in builds {

@@ -1,5 +1,7 @@
 import CrashReport
 internal import FoundationEssentials
+import Glibc
+import LinuxSystem
 
 /// The file with the counts that Sentry has accepted.
 public struct SessionBook: Sendable {
@@ -36,10 +38,17 @@ public struct SessionBook: Sendable {
     do { return try JSONDecoder().decode(Counts.self, from: data) } catch { return new }
   }
 
-  /// Replaces the file in one step, so that a reader never finds a half-written file.
-  func write(_ counts: Counts) throws {
+  /// Writes counts beside the file, before Sentry receives them.
+  ///
+  /// If the disk is full, the call throws, and the counts must not be sent. Otherwise they would be sent again each time.
+  func prepare(_ counts: Counts) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys]
-    try encoder.encode(counts).write(to: URL(fileURLWithPath: path), options: .atomic)
+    try encoder.encode(counts).write(to: URL(fileURLWithPath: path + ".next"), options: .atomic)
+  }
+
+  /// Replaces the file with the prepared counts, which needs no space on the disk.
+  func commit() throws(SystemError) {
+    if unsafe rename(path + ".next", path) != 0 { throw SystemError("replace '\(path)'") }
   }
 }

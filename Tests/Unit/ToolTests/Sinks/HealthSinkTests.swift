@@ -1,5 +1,6 @@
 import CrashClient
 import CrashProtocol
+import Glibc
 import TestKit
 import Testing
 
@@ -67,7 +68,7 @@ struct HealthSinkTests {
   func beginnings() throws {
     let (server, directory) = (try StubServer { _, _ in .init(body: "{}") }, try TestDirectory())
     defer { server.stop() }
-    let sink = try sessions(server, directory)
+    var sink = try sessions(server, directory)
     _ = sink.deliver([build(finished: 50)], at: Self.time_ns)
     let later = "2026-11-21T09:00:00.000000Z"
     let builds = [build(finished: 7, firstSeen: later), build("cd", finished: 4, firstSeen: later, release: nil)]
@@ -83,7 +84,7 @@ struct HealthSinkTests {
     let directory = try TestDirectory()
     let server = try StubServer { _, number in .init(status: number == 0 ? 503 : number == 1 ? 413 : 200) }
     defer { server.stop() }
-    let sink = try sessions(server, directory)
+    var sink = try sessions(server, directory)
     _ = sink.deliver([build(finished: 0)], at: Self.time_ns)
     guard case .later = sink.deliver([build(finished: 3)], at: Self.time_ns) else {
       Issue.record("503 is not temporary")
@@ -95,6 +96,58 @@ struct HealthSinkTests {
     }
     #expect(sink.deliver([build(finished: 6)], at: Self.time_ns) == .delivered)
     #expect(try items(server).map { $0["aggregates"]?.first?["exited"] } == [.int(3), .int(5), .int(1)])
+  }
+
+  @Test("while the file of accepted counts cannot be written, nothing is sent, and nothing twice later")
+  func fullDisk() throws {
+    let (server, directory) = (try StubServer { _, _ in .init(body: "{}") }, try TestDirectory())
+    defer { server.stop() }
+    let next = directory.path + "/sentry-sessions.json.next"
+    var sink = try sessions(server, directory)
+    _ = sink.deliver([build(finished: 0)], at: Self.time_ns)
+    // A directory at the path of the next file fails each write, also for root.
+    #expect(unsafe mkdir(next, 0o700) == 0)
+    for finished in 1...3 {
+      guard case .later = sink.deliver([build(finished: finished)], at: Self.time_ns) else {
+        Issue.record("the counts were sent although the file cannot be written")
+        return
+      }
+      // A restart changes nothing.
+      sink = try sessions(server, directory)
+    }
+    #expect(unsafe rmdir(next) == 0 && server.requests.isEmpty)
+    #expect(sink.deliver([build(finished: 4)], at: Self.time_ns) == .delivered)
+    #expect(try items(server).map { $0["aggregates"]?.first?["exited"] } == [.int(4)])
+  }
+
+  @Test("accepted counts are not sent again if a later envelope fails, or the file cannot be replaced")
+  func envelopes() throws {
+    let directory = try TestDirectory()
+    let server = try StubServer { _, number in .init(status: number == 1 ? 503 : 200) }
+    defer { server.stop() }
+    let builds = { (finished: Int) in
+      (0...SentrySessions.itemLimit).map { self.build("b\($0)", finished: finished, release: "r\(1_000 + $0)") }
+    }
+    var sink = try sessions(server, directory)
+    #expect(sink.deliver(builds(0), at: Self.time_ns) == .delivered)
+    guard case .later = sink.deliver(builds(1), at: Self.time_ns) else {
+      Issue.record("503 is not temporary")
+      return
+    }
+    // A restart reads what the first envelope contained.
+    sink = try sessions(server, directory)
+    #expect(sink.deliver(builds(1), at: Self.time_ns) == .delivered)
+    // The first envelope of 100 items was accepted. The item of the second one was sent, and sent again.
+    #expect(try items(server).count == SentrySessions.itemLimit + 2)
+    // A directory that is not empty cannot be replaced. The accepted counts are then in memory.
+    let path = directory.path + "/sentry-sessions.json"
+    #expect(unsafe unlink(path) == 0 && mkdir(path, 0o700) == 0 && mkdir(path + "/x", 0o700) == 0)
+    for finished in [2, 2, 3] {
+      _ = sink.deliver([build("b0", finished: finished, release: "r1000")], at: Self.time_ns)
+    }
+    #expect(
+      try items(server).suffix(2).map { $0["aggregates"]?.first?["exited"] } == [.int(1), .int(1)]
+        && items(server).count == SentrySessions.itemLimit + 4)
   }
 
   @Test("OTLP metrics are cumulative sums since the build was first seen")
