@@ -62,7 +62,8 @@ def stack():
     while frame is not None and len(pcs) < FRAME_LIMIT:
         # Skip the frames that gdb only infers from debug information, because they are not on the stack.
         if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
-            pcs.append(hex(frame.pc() & ADDRESS_MASK))
+            # The pc of the newest frame is not signed.
+            pcs.append(hex(frame.pc() & ADDRESS_MASK if pcs else frame.pc()))
         frame = frame.older()
     return pcs
 

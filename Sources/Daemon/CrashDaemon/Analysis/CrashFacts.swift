@@ -94,6 +94,13 @@ struct CrashFacts: Sendable {
   var isMemoryFault: Bool {
     record.signal == SIGSEGV && !record.isBare && [1, 2, 4].contains(record.code) && !isGeneralProtection
   }
+  /// Whether the processor refused a jump to an address that is not a multiple of 4.
+  ///
+  /// Only AArch64 refuses such a jump.
+  var isMisalignedFetch: Bool {
+    architecture == .aarch64 && record.signal == SIGBUS && record.code == 1 && !record.isBare
+      && syndrome.kind == .misalignedPC
+  }
   /// Whether the permissions of the page (si_code 2) or its protection key (si_code 4) forbade the access.
   var isDenied: Bool { isMemoryFault && record.code != 1 }
   /// Whether the kernel sent the signal for a general protection fault, or for an access to an address that no pointer

@@ -39,12 +39,6 @@ struct Expectation {
     if scenario.architecture == .aarch64, ["dispatch-sync-self", "dispatch-over-resume"].contains(scenario.name) {
       words = ["API misuse"]
     }
-    // On AArch64, a call through a freed context faults at the target of the call, which is not a 48-bit address. The
-    // record does not contain the call.
-    if scenario.architecture == .aarch64 && scenario.name == "c-callback-context" {
-      words = []
-      causes.insert("jump-to-unmapped")
-    }
     let placed = isOptimized ? Self.placedAlways : Self.placedAlways + Self.placedInDebug
     if placed.contains(scenario.name) { words.append("\(try SourceMark.find(scenario.mark).description): ") }
     losses = Self.losses[scenario.name] ?? [:]

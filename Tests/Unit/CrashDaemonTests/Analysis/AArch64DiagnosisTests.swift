@@ -173,6 +173,38 @@ struct AArch64DiagnosisTests {
     #expect(diagnosis.evidence?.hasPrefix("x0 of the faulting [x0, #0x18] is null, loaded from 0xaaaa55764a38") == true)
   }
 
+  @Test("a call through a freed block is a use-after-free, although pc lacks the top byte of the target")
+  func freedTarget() {
+    let (block, key) = (0xaaaa_5576_4a20 as UInt64, 0x8d52_38a1_0f3c_5b77 as UInt64)
+    let words: [UInt64] = [0x21, 0xaaaa_5576_3210 ^ (block >> 12), key, 0, 0x21]
+    let memory = MemoryWords.Piece(
+      start: block - 8, bytes: words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } })
+    let target = Architecture.aarch64.untagged(key)
+    func rule(_ signal: Int32, esr: UInt64, _ registers: [Int: UInt64]) -> String {
+      let record = CrashRecord.sampleAArch64(
+        signal: signal, address: target, pc: target, esr: esr, registers: registers, words: [])
+      let facts = CrashFacts(
+        record: record, pid: 99, words: [memory], heap: HeapFacts(key: key, range: 0xaaaa_5576_0000..<0xaaaa_5580_0000))
+      return DiagnosisRule.diagnose(facts, at: nil).rule
+    }
+    // blr x1, after ldr x1, [x8, #8]
+    #expect(rule(SIGSEGV, esr: Self.fetch, [1: key, 8: block]) == "dangling-call")
+    #expect(rule(SIGSEGV, esr: Self.fetch, [1: key]) == "dangling-remains")
+    #expect(rule(SIGBUS, esr: 0x8a00_0000, [1: key, 8: block]) == "dangling-call")
+    // No register has the target any more.
+    #expect(rule(SIGSEGV, esr: Self.fetch, [8: block]) == "jump-to-unmapped")
+    #expect(rule(SIGBUS, esr: 0x8a00_0000, [8: block]) == "misaligned-access")
+  }
+
+  @Test("a jump to a misaligned address is no misaligned access to data")
+  func misalignedTarget() {
+    let jump = CrashRecord.sampleAArch64(
+      signal: SIGBUS, address: 0x5000_0002, pc: 0x5000_0002, esr: 0x8a00_0000, words: [])
+    #expect(Self.diagnosis(jump).sentence == "Jump to a misaligned address.")
+    let access = CrashRecord.sampleAArch64(signal: SIGBUS, address: 0x5000_0002, esr: 0x9200_0021, words: [Self.load])
+    #expect(Self.diagnosis(access).sentence == "Misaligned access.")
+  }
+
   @Test("the diagnosis finds a pointer with one wrong bit in any of the 31 registers")
   func bitFlip() {
     let good: UInt64 = 0x10_100

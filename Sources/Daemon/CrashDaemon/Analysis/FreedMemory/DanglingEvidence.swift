@@ -242,7 +242,7 @@ extension CrashFacts {
 
   /// The invalid address to which the program jumped, or tried to jump.
   var wildTarget: UInt64? {
-    if isMemoryFault && isFetch { return pc }
+    if isMemoryFault && isFetch || isMisalignedFetch { return jumpTarget }
     guard isGeneralProtection, let instruction, instruction.kind == .call || instruction.kind == .jump else {
       return nil
     }
@@ -257,8 +257,17 @@ extension CrashFacts {
     }
   }
 
-  /// Returns the offset from `pointer` to the recorded memory word with the value `word`; nil if no word at or after
-  /// the pointer has this value.
+  /// The value that the program used as the address of the code at pc.
+  ///
+  /// AArch64 ignores the top byte of the target of a jump, so pc may lack this byte. The register of the jump still
+  /// contains the whole value.
+  private var jumpTarget: UInt64 {
+    let address = architecture.untagged(pc)
+    return record.generalRegisters.first { architecture.untagged($0) == address } ?? pc
+  }
+
+  /// Returns the offset from `pointer` to the recorded memory word with the value `word`; nil if no word near the
+  /// pointer has this value.
   ///
   /// The search ends at the largest offset that a method or field is expected to have.
   private func distance(to word: UInt64, from pointer: UInt64) -> UInt64? {

@@ -167,9 +167,10 @@ extension DiagnosisRule {
     },
     DiagnosisRule(
       "misaligned-access", 0.9, on: [.signal, .address],
-      headline: { _ in "Misaligned access" }
+      headline: { $0.isMisalignedFetch ? "Jump to a misaligned address" : "Misaligned access" }
     ) { facts in
       guard facts.record.signal == SIGBUS, facts.record.code == 1 else { return nil }
+      if facts.isMisalignedFetch { return "Jump to \(facts.address), which must be a multiple of 4," }
       return "Misaligned access to \(facts.address)"
     },
     DiagnosisRule(
