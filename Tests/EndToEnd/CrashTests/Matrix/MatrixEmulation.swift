@@ -29,9 +29,10 @@ enum MatrixEmulation {
   /// The scenarios whose frames are not compared with gdb's frames under emulation, each with the reason.
   static let withoutDebugger = [
     "bus-truncated-mmap": "qemu's core file ends at the mapping that cannot be read, before most of the memory",
-    "handler-chained-before": noCore, "other-uid": noCore, "chroot": noCore,
+    "handler-chained-before": "the program's own handler ends the process without a signal, so there is no core file",
+    "other-uid": "after a change of the user, the process is not dumpable, so qemu writes no core file",
+    "chroot": "qemu writes the core file into the program's own root directory, which ends with the program",
   ]
-  private static let noCore = "qemu leaves no core file in the directory of the run"
 
   /// Whether the programs of the matrix run under emulation.
   static var isUsed: Bool { MatrixBuild.architecture != .current }
