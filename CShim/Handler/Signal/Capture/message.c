@@ -20,6 +20,11 @@
 // omits them.
 static size_t recorded_bytes; // atomic
 
+// Swift 6.2 does not append the second and each later message. Instead, the new string is this mark and the message.
+// The runtime never frees such a string, so the address of the string shows whether its message is recorded.
+static const uint8_t replaced_mark[] = {'(', 'n', 'u', 'l', 'l', ')'};
+static uint64_t recorded_string; // atomic: the address of the last string of which a message was recorded
+
 // The mark for omitted characters: a horizontal ellipsis.
 static const uint8_t cut_mark[] = {0xe2, 0x80, 0xa6};
 
@@ -95,18 +100,31 @@ static uint64_t last_part(uint64_t text, size_t *size) SIGNAL_SAFE {
   return text;
 }
 
+static bool is_replaced(uint64_t text) SIGNAL_SAFE {
+  if (cs_memory_text_bytes(text, sizeof replaced_mark) < sizeof replaced_mark) return false;
+  for (size_t index = 0; index < sizeof replaced_mark; index++) {
+    if (cs_raw_byte(text + index) != replaced_mark[index]) return false;
+  }
+  return true;
+}
+
 // Returns the part of the Swift runtime's string that no record contains yet. Sets `ret_size` to 0 if there is no new
-// part. If two threads trap at the same time, one thread can find both messages and the other thread no message.
-static uint64_t unrecorded(size_t *ret_size, size_t *ret_end) SIGNAL_SAFE {
+// part. If two threads trap at the same time, one thread may find both messages and the other thread no message.
+static uint64_t unrecorded(size_t *ret_size, cs_message_end *ret_end) SIGNAL_SAFE {
   cs_memory memory = {0};
   uint64_t text = 0;
   size_t size = 0;
-  *ret_size = *ret_end = 0;
+  *ret_size = 0;
+  *ret_end = (cs_message_end){0};
   if (cs_process.swift_message == 0) return 0;
   // acquire: pairs with the release operation of cs_message_mark_recorded(). The offset is read before the string, so
   // the string is at least this long.
-  const size_t recorded = __atomic_load_n(&recorded_bytes, __ATOMIC_ACQUIRE);
+  size_t recorded = __atomic_load_n(&recorded_bytes, __ATOMIC_ACQUIRE);
   if (!cs_memory_read_word(&memory, cs_process.swift_message, &text) || text == 0) return 0;
+  if (is_replaced(text)) {
+    if (text == __atomic_load_n(&recorded_string, __ATOMIC_RELAXED)) return 0;
+    recorded = sizeof replaced_mark;
+  }
   if (recorded > 0 && cs_memory_text_bytes(text + recorded - 1, 1) == 0) return 0;
   // Measures only the part after the offset `recorded`, because the whole string can exceed the limit.
   for (int round = 0; round < TEXT_SEARCH_ROUNDS; round++) {
@@ -115,21 +133,24 @@ static uint64_t unrecorded(size_t *ret_size, size_t *ret_end) SIGNAL_SAFE {
     if (more < TEXT_SEARCH_LIMIT_BYTES) break;
   }
   *ret_size = size;
-  *ret_end = recorded + size;
+  *ret_end = (cs_message_end){text, recorded + size};
   return text + recorded;
 }
 
-uint32_t cs_message_read(uint8_t *ret_text, size_t limit, size_t *ret_end) SIGNAL_SAFE {
+uint32_t cs_message_read(uint8_t *ret_text, size_t limit, cs_message_end *ret_end) SIGNAL_SAFE {
   size_t size = 0;
   const uint64_t text = unrecorded(&size, ret_end);
   return size == 0 ? 0 : copy_report(ret_text, text, size, limit);
 }
 
-void cs_message_mark_recorded(size_t end) SIGNAL_SAFE {
+void cs_message_mark_recorded(cs_message_end end) SIGNAL_SAFE {
+  if (end.string == 0) return;
+  __atomic_store_n(&recorded_string, end.string, __ATOMIC_RELAXED);
   size_t recorded = __atomic_load_n(&recorded_bytes, __ATOMIC_RELAXED);
-  for (int attempt = 0; attempt < RECORDED_TRIES && recorded < end; attempt++) {
+  for (int attempt = 0; attempt < RECORDED_TRIES && recorded < end.offset; attempt++) {
     // release: pairs with the acquire load of unrecorded().
-    if (__atomic_compare_exchange_n(&recorded_bytes, &recorded, end, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) return;
+    if (__atomic_compare_exchange_n(&recorded_bytes, &recorded, end.offset, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+      return;
   }
 }
 
@@ -137,7 +158,7 @@ void cs_record_messages(cs_ring_record *record) SIGNAL_SAFE {
   cs_memory memory = {0};
   uint64_t text = 0;
   size_t size = 0;
-  size_t end = 0;
+  cs_message_end end;
   uint64_t said = unrecorded(&size, &end);
   if (size != 0) said = last_part(said, &size);
   if (size != 0) record->message_bytes = copy_report(record->message, said, size, sizeof record->message);

@@ -39,12 +39,18 @@ void cs_record_object_class(cs_ring_record *record) SIGNAL_SAFE;
 // Records the file whose mapping caused a SIGBUS.
 void cs_record_mapped_file(cs_ring_record *record) SIGNAL_SAFE;
 
+// The end of the messages in the Swift runtime's string.
+typedef struct cs_message_end {
+  uint64_t string; // the address of the string; 0 if there is no message
+  size_t offset;
+} cs_message_end;
+
 // message.c: copies the runtime error messages that no record contains yet. If they do not fit, copies the last message
-// or its beginning. Returns the number of bytes. Sets `ret_end` to the offset where the read string ends.
-uint32_t cs_message_read(uint8_t *ret_text, size_t limit, size_t *ret_end) SIGNAL_SAFE;
-// Marks the messages up to the offset `end` as recorded, after a trap that the process survived. Later crash records
-// omit these messages.
-void cs_message_mark_recorded(size_t end) SIGNAL_SAFE;
+// or its beginning. Returns the number of bytes. Sets `ret_end` to the end of the read messages.
+uint32_t cs_message_read(uint8_t *ret_text, size_t limit, cs_message_end *ret_end) SIGNAL_SAFE;
+// Marks the messages up to `end` as recorded, after a trap that the process survived. Later crash records omit these
+// messages.
+void cs_message_mark_recorded(cs_message_end end) SIGNAL_SAFE;
 
 // scrub.c: overwrites each run of text characters in `bytes`, a copy of aligned memory. `size` must be a multiple of
 // eight. Keeps words that are in a register, and words that are addresses of mapped memory. The bytes of these words

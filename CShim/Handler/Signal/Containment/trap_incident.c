@@ -40,7 +40,7 @@ static bool add_frame(cs_ring_incident *incident, uint64_t pc) SIGNAL_SAFE {
 bool cs_contained_record(uint32_t kind, int64_t amount, const cs_ring_registers *registers, const cs_ring_frame *frames,
                          uint32_t own, uint32_t count, cs_contained_message *ret_message) SIGNAL_SAFE {
   cs_ring_incident incident;
-  size_t said = 0;
+  cs_message_end said = {0};
   memset(&incident, 0, sizeof incident);
   // The key of each trap is different, so each trap becomes a separate incident.
   incident.key = KEY | (uint64_t)__atomic_fetch_add(&trap_count, 1, __ATOMIC_RELAXED) << 1 | 1;
