@@ -13,11 +13,18 @@
 bool cs_heap_is_glibc;
 bool cs_libc_is_glibc;
 
+// Returns whether malloc tagged the memory (MTE; glibc's tunable glibc.mem.tagging). The header of a chunk has another
+// tag than the memory after it, so a read of the header through a pointer to this memory faults.
+static bool is_tagged(const void *memory) {
+  return (uintptr_t)memory >> 56 != 0;
+}
+
 static bool is_chunk(size_t size, uint64_t chunk) {
   void *const memory = swift_slowAlloc(size, 15);
   if (memory == NULL) return false;
   const volatile uint64_t *const header = (const volatile uint64_t *)((uintptr_t)memory - 8);
-  const bool result = (*header & ~UINT64_C(7)) == chunk && malloc_usable_size(memory) == chunk - 8;
+  const bool result =
+      !is_tagged(memory) && (*header & ~UINT64_C(7)) == chunk && malloc_usable_size(memory) == chunk - 8;
   swift_slowDealloc(memory, size, 15);
   return result;
 }
