@@ -4,8 +4,8 @@ public import FleetStore
 public struct FleetLimits: Sendable, Equatable {
   /// The maximum size of a body before decompression.
   public var bodyBytes = 4 << 20
-  /// The maximum size of a body after decompression.
-  public var decompressedBytes = 16 << 20
+  /// The maximum size of a decompressed body.
+  public var decompressedBytes = 8 << 20
   /// The limits of items.
   public var items = IngestParser.Limits()
   /// The time within which a client must send a whole request, in seconds.
@@ -14,15 +14,15 @@ public struct FleetLimits: Sendable, Equatable {
   public var idle_s = 75
   /// The maximum number of connections.
   public var connections = 2_048
-  /// The maximum number of requests that the service receives or stores at once.
-  public var requests = 96
-  /// The maximum number of such requests of one tenant.
-  public var requestsOfTenant = 64
-  /// The maximum number of bodies that the service decompresses and parses at once, which limits the memory.
-  public var parsing = 4
-  /// The maximum number of unknown tokens per second.
+  /// The maximum number of requests that are being read or stored at once.
+  public var requests = 32
+  /// The maximum number of these requests that one tenant has.
+  public var requestsOfTenant = 24
+  /// The maximum number of bodies that are decompressed, parsed and stored at once.
   ///
-  /// The service looks up each of them in the database.
+  /// It bounds the memory, because a body has copies until it is stored: decompressed, as parameters, and in libpq.
+  public var bodies = 4
+  /// The maximum number of unknown tokens a second; the database looks each one up.
   public var unknownTokens = 20
 
   /// Creates the default limits.

@@ -12,13 +12,13 @@ struct FleetService: Sendable {
   let store: FleetStore
   let limits: FleetLimits
   let metrics = FleetMetrics()
-  private let (tokens, gate, parsing): (TokenCache, RequestGate, Semaphore)
+  private let (tokens, gate, bodies): (TokenCache, RequestGate, Semaphore)
   private let log: Logger
 
   init(_ store: FleetStore, _ limits: FleetLimits, log: Logger) {
     (self.store, self.limits, self.log) = (store, limits, log)
     tokens = TokenCache(store, unknownLimit: limits.unknownTokens)
-    (gate, parsing) = (RequestGate(limits), Semaphore(limits.parsing))
+    (gate, bodies) = (RequestGate(limits), Semaphore(limits.bodies))
   }
 
   /// The routes.
@@ -79,27 +79,36 @@ struct FleetService: Sendable {
     let body = try await collect(request)
     let start = ContinuousClock.now
     let encoding = request.headers[.contentEncoding]
-    let (decoder, parser) = (BodyDecoder(limitBytes: limits.decompressedBytes), IngestParser(limits.items))
-    let parsed = try await parsing.run { () throws(Refusal) in
-      let plain = try decoder.decode(body, encoding: encoding)
-      do throws(IngestProblem) { return try parser.parse(plain) } catch {
-        throw Refusal(.malformed, "\(error.code.rawValue): \(error)")
-      }
+    // The permit covers the call of the database, because the items hold the decompressed body.
+    let reply = try await bodies.run { () throws(Refusal) in
+      try await store(items(of: body, encoding: encoding), tenant: tenant)
     }
-    var good: [IngestItem] = []
-    for case .success(let item) in parsed { good.append(item) }
-    let outcomes: [IngestOutcome]
-    do throws(FleetError) {
-      outcomes = try await store.ingest(good, tenant: tenant, now_us: Self.now_us())
-    } catch {
-      if !error.isTemporary { log.error("cannot store a batch: \(error)") }
-      throw refusal(error)
-    }
-    let reply = FleetReply(parsed, outcomes)
     for (outcome, count) in reply.counts { metrics.add(items: count, outcome: outcome) }
     metrics.add(ingest: ContinuousClock.now - start)
     metrics.add(request: "stored")
     return Self.response(.ok, reply.json)
+  }
+
+  private func items(
+    of body: [UInt8], encoding: String?
+  ) throws(Refusal) -> [Result<IngestItem, IngestProblem>] {
+    let plain = try BodyDecoder(limitBytes: limits.decompressedBytes).decode(body, encoding: encoding)
+    do throws(IngestProblem) { return try IngestParser(limits.items).parse(plain) } catch {
+      throw Refusal(.malformed, "\(error.code.rawValue): \(error)")
+    }
+  }
+
+  private func store(
+    _ items: [Result<IngestItem, IngestProblem>], tenant: Int32
+  ) async throws(Refusal) -> FleetReply {
+    var good: [IngestItem] = []
+    for case .success(let item) in items { good.append(item) }
+    do throws(FleetError) {
+      return FleetReply(items, try await store.ingest(good, tenant: tenant, now_us: Self.now_us()))
+    } catch {
+      if !error.isTemporary { log.error("cannot store a batch: \(error)") }
+      throw refusal(error)
+    }
   }
 
   private func position(_ request: Request) async throws(Refusal) -> Response {

@@ -75,6 +75,34 @@ struct ServerTests {
     #expect(try fleet.post(Sample.line(1)).status == 200)
   }
 
+  @Test("large bodies of many clients at once are stored within the memory of the unit")
+  func largeBodies() async throws {
+    let fleet = try await FleetProcess()
+    let head = "POST /v1/reports HTTP/1.1\r\nHost: f\r\nAuthorization: Bearer \(fleet.token)\r\n"
+    // Bodies that do not end, beside those that do.
+    let unfinished = try (0..<12).map { _ in try TestClient(port: fleet.port) }
+    for client in unfinished {
+      client.send((head + "Content-Length: \(4 << 20)\r\n\r\n").utf8)
+      client.send([UInt8](repeating: 0x20, count: (4 << 20) - 1))
+    }
+    // Four reports of almost 2 MiB decompress to almost the limit.
+    let noise = Self.noise(1_900 << 10)
+    let whole = try (0..<12).map { number in
+      let lines = (1...4).map { Sample.line(4 * number + $0).replacing("\"17\"", with: "\"\(noise)\"") }
+      let body = Self.gzip(Array(lines.joined(separator: "\n").utf8))
+      let client = try TestClient(port: fleet.port)
+      client.send((head + "Content-Encoding: gzip\r\nContent-Length: \(body.count)\r\n\r\n").utf8)
+      client.send(body)
+      return client
+    }
+    for client in whole {
+      let answer = try client.answer()
+      #expect(answer.status == 200 && answer.body.contains(#""items":{"stored":4}"#))
+    }
+    #expect(fleet.residentBytes < 512 << 20)
+    #expect(try fleet.test.sums() == ["48", "48", "48"])
+  }
+
   @Test("a zip bomb is refused, whatever its ratio, and a damaged body too")
   func bomb() async throws {
     let fleet = try await FleetProcess()
@@ -164,6 +192,14 @@ struct ServerTests {
       let text = try String(contentsOfFile: path, encoding: .utf8)
       #expect(text.contains("#\(name):") || text.contains("#\(name)-file:"), "\(name) is not in the sample")
     }
+  }
+
+  /// Text that compresses to about a quarter, as reports do.
+  private static func noise(_ count: Int) -> String {
+    var random = SystemRandomNumberGenerator()
+    var text = ""
+    while text.utf8.count < count { text += String(repeating: String(random.next() as UInt64, radix: 16), count: 3) }
+    return String(text.prefix(count))
   }
 
   private static func gzip(_ bytes: [UInt8]) -> [UInt8] {
