@@ -59,6 +59,14 @@ struct IngestTests {
     #expect(try test.query("select hosts from issue") == "2")
   }
 
+  @Test("the highest counters of many runs add up without an overflow")
+  func highestCounters() async throws {
+    let test = try await TestStore()
+    _ = try await test.ingest((1...1_000).map { Sample.count(1_000_000_000, run: $0) })
+    let sum = "1000000000000"
+    #expect(try test.sums() == [sum, sum, sum])
+  }
+
   @Test("concurrent batches of many hosts lose and repeat nothing, and do not deadlock")
   func concurrent() async throws {
     let test = try await TestStore(connections: 6)

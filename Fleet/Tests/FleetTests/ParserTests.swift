@@ -72,6 +72,10 @@ struct ParserTests {
         "must be an integer"
       ),
       (
+        #"{"count":{"program":"p","group":{"key":"k"},"hour":1,"run":1,"crashes":1000000001}}"#, "invalid-field",
+        "must be from 0 to 1000000000"
+      ),
+      (
         #"{"count":{"program":"p","group":{"key":"k"},"hour":1,"run":1,"crashes":5}}"#, "missing-field",
         "names no machine"
       ),

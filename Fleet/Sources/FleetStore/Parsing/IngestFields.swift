@@ -199,8 +199,12 @@ extension IngestFields {
     private var group: Group?
     private var (hour, run, crashes): (Int64?, Int64?, Int64?)
 
-    /// The maximum values: the hour is in the year 9999, and sums of counters must not overflow.
-    private static let (latestHour, mostCrashes): (Int64, Int64) = (70_389_000, 1_000_000_000_000)
+    /// The highest hour is in the year 9999.
+    private static let latestHour: Int64 = 70_389_000
+    /// The most crashes of one counter.
+    ///
+    /// The sum of an issue overflows after nine billion such counters, so a tenant cannot reach it.
+    private static let mostCrashes: Int64 = 1_000_000_000
 
     init(_ scanner: inout JSONScanner, depth: Int) throws(IngestProblem) {
       var count = Self()
