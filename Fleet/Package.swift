@@ -89,7 +89,10 @@ let pages: [Target] = [
 
 let tests: [Target] = [
   .testTarget(
-    name: "FleetTests", dependencies: ["CInflate", "FleetServer", "FleetStore", "crash-fleet", shield("CrashReport")]),
+    name: "FleetTests",
+    dependencies: [
+      "CInflate", "FleetServer", "FleetStore", "crash-fleet", shield("CrashReport"), log,
+    ]),
   .testTarget(
     name: "PagesTests",
     dependencies: [

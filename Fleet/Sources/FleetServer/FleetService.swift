@@ -13,11 +13,13 @@ struct FleetService: Sendable {
   let limits: FleetLimits
   let metrics = FleetMetrics()
   private let (tokens, gate, bodies): (TokenCache, RequestGate, Semaphore)
+  let outage: Outage
   private let log: Logger
 
   init(_ store: FleetStore, _ limits: FleetLimits, log: Logger) {
     (self.store, self.limits, self.log) = (store, limits, log)
-    tokens = TokenCache(store, unknownLimit: limits.unknownTokens)
+    outage = Outage(log: log)
+    tokens = TokenCache(store, outage, unknownLimit: limits.unknownTokens)
     (gate, bodies) = (RequestGate(limits), Semaphore(limits.bodies))
   }
 
@@ -33,7 +35,7 @@ struct FleetService: Sendable {
     }
     router.get("/healthz") { _, context in
       await answer(context) { () throws(Refusal) in
-        do throws(FleetError) { try await store.checkSchema() } catch { throw refusal(error) }
+        do throws(FleetError) { try await store.checkSchema() } catch { throw outage.refusal(error) }
         return Self.response(.ok, "{\"status\":\"ok\"}\n")
       }
     }
@@ -104,11 +106,10 @@ struct FleetService: Sendable {
     var good: [IngestItem] = []
     for case .success(let item) in items { good.append(item) }
     do throws(FleetError) {
-      return FleetReply(items, try await store.ingest(good, tenant: tenant, now_us: Self.now_us()))
-    } catch {
-      if !error.isTemporary { log.error("cannot store a batch: \(error)") }
-      throw refusal(error)
-    }
+      let outcomes = try await store.ingest(good, tenant: tenant, now_us: Self.now_us())
+      outage.succeed()
+      return FleetReply(items, outcomes)
+    } catch { throw outage.refusal(error) }
   }
 
   private func position(_ request: Request) async throws(Refusal) -> Response {
@@ -123,15 +124,7 @@ struct FleetService: Sendable {
     do throws(FleetError) {
       let cursor = try await store.position(tenant: tenant, machine: machine, stream: name)
       return Self.response(.ok, "{\"cursor\":\(cursor.map(FleetReply.quoted) ?? "null")}\n")
-    } catch { throw refusal(error) }
-  }
-
-  private func refusal(_ error: FleetError) -> Refusal {
-    if case .busy = error { return Refusal(.busy, "\(error); send the batch again later") }
-    return error.isTemporary
-      ? Refusal(.database, "\(error); send the batch again later")
-      // The client does not get the database's error message. The operator finds it in the log.
-      : Refusal(.internalError, "the service cannot store this batch; its log has the reason")
+    } catch { throw outage.refusal(error) }
   }
 
   private func collect(_ request: Request) async throws(Refusal) -> [UInt8] {

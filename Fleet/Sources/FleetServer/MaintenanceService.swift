@@ -5,6 +5,7 @@ import ServiceLifecycle
 /// Creates and drops partitions each hour.
 struct MaintenanceService: Service {
   let store: FleetStore
+  let outage: Outage
   let log: Logger
 
   private static let interval = Duration.seconds(3_600)
@@ -18,7 +19,7 @@ struct MaintenanceService: Service {
           try await store.maintain()
           delay = Self.interval
         } catch {
-          log.warning("cannot create partitions now: \(error)")
+          if !outage.fail(error) { log.warning("cannot create partitions now: \(error)") }
           delay = Self.retry
         }
         // A cancellation ends the loop.

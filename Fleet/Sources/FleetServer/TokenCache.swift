@@ -26,11 +26,14 @@ final class TokenCache: Sendable {
   private static let limit = 10_000
 
   private let store: FleetStore
+  private let outage: Outage
   private let unknownLimit: Int
   private let lookups = Semaphore(2)
   private let state = Mutex(State())
 
-  init(_ store: FleetStore, unknownLimit: Int) { (self.store, self.unknownLimit) = (store, unknownLimit) }
+  init(_ store: FleetStore, _ outage: Outage, unknownLimit: Int) {
+    (self.store, self.outage, self.unknownLimit) = (store, outage, unknownLimit)
+  }
 
   func tenant(_ authorization: String?) async throws(Refusal) -> Int32 {
     let mark = "bearer "
@@ -61,7 +64,7 @@ final class TokenCache: Sendable {
     }
     let tenant: Int32?
     do throws(FleetError) { tenant = try await store.tenant(of: token) } catch {
-      throw Refusal(.database, "\(error)")
+      throw outage.refusal(error)
     }
     return try state.withLock { state throws(Refusal) in
       guard let tenant else {
