@@ -3,7 +3,8 @@ import Synchronization
 
 /// Finds the tenant of a token, and caches it to save look-ups in the database.
 ///
-/// The service accepts a revoked token for at most `lifetime` longer.
+/// A revoked token is valid for at most `lifetime` more. An expired entry stays in the cache: its token was valid, so its
+/// next look-up neither waits for unknown tokens nor counts as one.
 final class TokenCache: Sendable {
   private struct Entry {
     var token: FleetToken
@@ -28,11 +29,15 @@ final class TokenCache: Sendable {
   private let store: FleetStore
   private let outage: Outage
   private let unknownLimit: Int
-  private let lookups = Semaphore(2)
+  private let (unknown, renewals) = (Semaphore(2), Semaphore(2))
+  private let now: @Sendable () -> ContinuousClock.Instant
   private let state = Mutex(State())
 
-  init(_ store: FleetStore, _ outage: Outage, unknownLimit: Int) {
-    (self.store, self.outage, self.unknownLimit) = (store, outage, unknownLimit)
+  init(
+    _ store: FleetStore, _ outage: Outage, unknownLimit: Int,
+    now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+  ) {
+    (self.store, self.outage, self.unknownLimit, self.now) = (store, outage, unknownLimit, now)
   }
 
   func tenant(_ authorization: String?) async throws(Refusal) -> Int32 {
@@ -42,24 +47,24 @@ final class TokenCache: Sendable {
     else {
       throw Refusal(.unauthorized, "send 'Authorization: Bearer TOKEN' with a token of 'crash-fleet token add'")
     }
-    if let tenant = cached(token) { return tenant }
-    // Few look-ups run at once, and the others wait here. Therefore a flood of wrong tokens cannot fill the queue for
-    // the database.
-    return try await lookups.run { () throws(Refusal) in
-      if let tenant = cached(token) { return tenant }
-      return try await lookUp(token)
+    let known = entry(token)
+    if let known, known.until > now() { return known.tenant }
+    // Few look-ups run at once, and the others wait here. A flood of wrong tokens thus cannot fill the database's queue.
+    return try await (known == nil ? unknown : renewals).run { () throws(Refusal) in
+      let known = entry(token)
+      if let known, known.until > now() { return known.tenant }
+      return try await lookUp(token, wasValid: known != nil)
     }
   }
 
-  private func cached(_ token: FleetToken) -> Int32? {
-    guard let entry = state.withLock({ $0.entries[token.id] }), entry.until > .now, entry.token.matches(token) else {
-      return nil
-    }
-    return entry.tenant
+  /// The entry of this token, which may have expired.
+  private func entry(_ token: FleetToken) -> Entry? {
+    guard let entry = state.withLock({ $0.entries[token.id] }), entry.token.matches(token) else { return nil }
+    return entry
   }
 
-  private func lookUp(_ token: FleetToken) async throws(Refusal) -> Int32 {
-    guard state.withLock({ $0.failures(at: .now) < unknownLimit }) else {
+  private func lookUp(_ token: FleetToken, wasValid: Bool) async throws(Refusal) -> Int32 {
+    guard wasValid || state.withLock({ $0.failures(at: now()) < unknownLimit }) else {
       throw Refusal(.unknownTokens, "too many requests have unknown tokens; send the batch again later")
     }
     let tenant: Int32?
@@ -68,11 +73,11 @@ final class TokenCache: Sendable {
     }
     return try state.withLock { state throws(Refusal) in
       guard let tenant else {
-        state.unknown += 1
+        if wasValid { state.entries[token.id] = nil } else { state.unknown += 1 }
         throw Refusal(.unauthorized, "the token is unknown or revoked; ask for one of 'crash-fleet token add'")
       }
       if state.entries.count >= Self.limit { state.entries.removeAll() }
-      state.entries[token.id] = Entry(token: token, tenant: tenant, until: .now + Self.lifetime)
+      state.entries[token.id] = Entry(token: token, tenant: tenant, until: now() + Self.lifetime)
       return tenant
     }
   }

@@ -1,0 +1,45 @@
+import FleetStore
+import Logging
+import Testing
+
+@testable import FleetServer
+
+@Suite("Token cache")
+struct TokenCacheTests {
+  private func code(_ cache: TokenCache, _ token: String) async -> Refusal.Code? {
+    do throws(Refusal) { _ = try await cache.tenant("Bearer \(token)") } catch { return error.code }
+    return nil
+  }
+
+  @Test("a valid token is accepted during a flood of wrong tokens, also after its entry has expired")
+  func flood() async throws {
+    let (test, clock) = (try await TestStore(), TestClock())
+    let token = try await test.store.addToken(tenant: "shop", name: "hosts").text
+    let wrong = String(token.dropLast()) + (token.last == "0" ? "1" : "0")
+    let outage = Outage(log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let cache = TokenCache(test.store, outage, unknownLimit: 5) { clock.now }
+    #expect(await code(cache, token) == nil)
+    clock.advance(.seconds(31))
+    for _ in 0..<5 { #expect(await code(cache, wrong) == .unauthorized) }
+    #expect(await code(cache, wrong) == .unknownTokens)
+    // The entry of the valid token has expired, and the limit of this second is used up.
+    #expect(try await cache.tenant("Bearer \(token)") == test.tenant)
+    clock.advance(.seconds(1))
+    #expect(await code(cache, wrong) == .unauthorized)
+  }
+
+  @Test("a revoked token is refused once its entry has expired, and then counts as an unknown one")
+  func revoked() async throws {
+    let (test, clock) = (try await TestStore(), TestClock())
+    let token = try await test.store.addToken(tenant: "shop", name: "hosts")
+    let outage = Outage(log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let cache = TokenCache(test.store, outage, unknownLimit: 1) { clock.now }
+    #expect(await code(cache, token.text) == nil)
+    #expect(try await test.store.revokeToken(token.id))
+    #expect(await code(cache, token.text) == nil)
+    clock.advance(.seconds(31))
+    #expect(await code(cache, token.text) == .unauthorized)
+    #expect(await code(cache, token.text) == .unauthorized)
+    #expect(await code(cache, token.text) == .unknownTokens)
+  }
+}
