@@ -19,7 +19,7 @@ extension FleetStore {
     } catch {
       // A partition is missing if maintenance has not run for days, for example after the database was restored.
       guard case .refused("23514", _) = error else { throw error }
-      try await maintain()
+      try await createPartitions()
       return try await retrying { connection throws(FleetError) in try prepared.store(connection) }
     }
   }

@@ -25,7 +25,7 @@ extension FleetStore {
         }
       }
     }
-    try await maintain()
+    try await createPartitions()
     return applied
   }
 
@@ -78,16 +78,23 @@ extension FleetStore {
   }
 
   /// Creates the partitions of the next days, and drops those that are older than the retention.
-  public func maintain() async throws(FleetError) {
+  ///
+  /// Only the running service calls it. Another command may have other settings, and would drop what the service keeps.
+  public func maintain() async throws(FleetError) { try await maintainPartitions(dropsOld: true) }
+
+  /// Creates the partitions of the retention and of the next days.
+  func createPartitions() async throws(FleetError) { try await maintainPartitions(dropsOld: false) }
+
+  private func maintainPartitions(dropsOld: Bool) async throws(FleetError) {
     let (days, months) = (configuration.reportDays, configuration.counterMonths)
     try await retrying { connection throws(FleetError) in
       // Use a session lock, because PostgreSQL cannot detach a partition concurrently within a transaction.
       try connection.run(Statement(name: "maintain_lock", sql: "select pg_advisory_lock($1)"), .int64(Self.lock))
       let result: Result<Void, FleetError>
       do throws(FleetError) {
-        try PartitionedTable.report(keepingDays: days).maintain(connection)
+        try PartitionedTable.report(keepingDays: days).maintain(connection, dropsOld: dropsOld)
         for name in ["counter", "alias_hour"] {
-          try PartitionedTable.counter(name, keepingMonths: months).maintain(connection)
+          try PartitionedTable.counter(name, keepingMonths: months).maintain(connection, dropsOld: dropsOld)
         }
         result = .success(())
       } catch { result = .failure(error) }

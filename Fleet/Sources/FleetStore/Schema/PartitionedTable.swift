@@ -27,8 +27,8 @@ struct PartitionedTable: Sendable {
     var until: String
   }
 
-  func maintain(_ connection: Connection) throws(FleetError) {
-    // The query also finds partitions that an interrupted call detached but did not drop. They are dropped below.
+  func maintain(_ connection: Connection, dropsOld: Bool) throws(FleetError) {
+    // Parts that an interrupted call has detached, but not dropped, are dropped here, too.
     let found = try connection.run(
       Statement(
         name: "partitions",
@@ -40,6 +40,7 @@ struct PartitionedTable: Sendable {
     let attached = Set(found.rows.filter { !$0.flag(1) }.map { $0.text(0) })
     let wanted = try parts(connection)
     for part in wanted where !attached.contains(part.name) { try create(part, connection) }
+    guard dropsOld else { return }
     let kept = Set(wanted.map(\.name))
     for row in found.rows where !kept.contains(row.text(0)) {
       try drop(row.text(0), isAttached: attached.contains(row.text(0)), connection)
