@@ -13,12 +13,17 @@ struct FleetService: Sendable {
   let limits: FleetLimits
   let metrics = FleetMetrics()
   private let (tokens, gate, bodies): (TokenCache, RequestGate, Semaphore)
+  private let health: HealthCache
   let outage: Outage
   private let log: Logger
 
   init(_ store: FleetStore, _ limits: FleetLimits, log: Logger) {
     (self.store, self.limits, self.log) = (store, limits, log)
     outage = Outage(log: log)
+    let outage = outage
+    health = HealthCache { () throws(Refusal) in
+      do throws(FleetError) { try await store.checkSchema() } catch { throw outage.refusal(error) }
+    }
     tokens = TokenCache(store, outage, unknownLimit: limits.unknownTokens)
     (gate, bodies) = (RequestGate(limits), Semaphore(limits.bodies))
   }
@@ -35,7 +40,7 @@ struct FleetService: Sendable {
     }
     router.get("/healthz") { _, context in
       await answer(context) { () throws(Refusal) in
-        do throws(FleetError) { try await store.checkSchema() } catch { throw outage.refusal(error) }
+        try await health.check()
         return Self.response(.ok, "{\"status\":\"ok\"}\n")
       }
     }
@@ -114,6 +119,8 @@ struct FleetService: Sendable {
 
   private func position(_ request: Request) async throws(Refusal) -> Response {
     let tenant = try await tokens.tenant(request.headers[.authorization])
+    try gate.enter(tenant)
+    defer { gate.leave(tenant) }
     let parameters = request.uri.queryParameters
     guard let text = parameters["machine"], let machine = FleetStore.machine(String(text)),
       let stream = parameters["stream"], stream.utf8.count <= 256

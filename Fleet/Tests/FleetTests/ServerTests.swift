@@ -164,6 +164,31 @@ struct ServerTests {
     #expect(wrong.code == "missing-parameter")
   }
 
+  @Test("a request for a position counts as a request of its tenant")
+  func positionLimit() async throws {
+    let fleet = try await FleetProcess(["CRASH_FLEET_LIMITS_REQUESTS_OF_TENANT": "1"])
+    let head = "POST /v1/reports HTTP/1.1\r\nHost: f\r\nAuthorization: Bearer \(fleet.token)\r\n"
+    let path = "/v1/position?machine=\(Sample.hex(7))&stream=s"
+    // Nothing reports that the service has read the head of an open request. One that meets the request for the position
+    // is refused.
+    var open: [TestClient] = []
+    var code: String?
+    while code == nil {
+      let client = try TestClient(port: fleet.port)
+      client.send((head + "Content-Length: 9\r\n\r\n").utf8)
+      open.append(client)
+      code = try TestClient(port: fleet.port).request("POST", path, token: fleet.token).code
+    }
+    #expect(code == "too-many-requests")
+    let stored = open.count { client in
+      client.send([UInt8](repeating: 0x0a, count: 9))
+      // The service has closed the connections of refused requests.
+      return (try? client.answer())?.status == 200
+    }
+    #expect(stored > 0)
+    #expect(try TestClient(port: fleet.port).request("POST", path, token: fleet.token).status == 200)
+  }
+
   @Test("settings are checked and printed without the connection string")
   func settings() throws {
     let program = FleetProcess.program
