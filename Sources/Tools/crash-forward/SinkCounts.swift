@@ -7,6 +7,8 @@ public struct SinkCounts: Sendable, Equatable {
   public var delivered = 0
   /// The number of events that the server will never accept.
   public var refused = 0
+  /// The number of reports and counters that are older than the retention of the server, which dropped them.
+  public var expired = 0
   /// The number of events that crashd's retention removed before they were read.
   public var lost = 0
   /// The number of skipped duplicates: crashes that were received again without new data for the sink.
@@ -22,6 +24,7 @@ public struct SinkCounts: Sendable, Equatable {
   func text(_ name: String) -> String {
     var parts = ["\(delivered) sent"]
     if refused > 0 { parts.append("\(refused) refused") }
+    if expired > 0 { parts.append("\(expired) expired") }
     if lost > 0 { parts.append("\(lost) lost") }
     return "\(name): " + parts.joined(separator: ", ") + (failure.map { ", waiting: \($0)" } ?? "")
   }

@@ -28,11 +28,21 @@ public struct FleetClient: Sendable {
 
   /// The result of a request.
   enum Outcome {
-    /// The fleet committed the batch, and refused the items with these numbers for the given reasons.
-    case committed(refused: [(item: Int, reason: String)], count: Int)
+    /// The fleet committed the batch.
+    case committed(Receipt)
     /// The fleet will never accept this body.
     case refused(String)
     case later(String, after: Duration?)
+  }
+
+  /// What the fleet did not store of a committed batch.
+  struct Receipt {
+    /// The numbers of refused items, with reasons; the fleet names only the first ones.
+    var refusals: [(item: Int, reason: String)]
+    /// The number of refused items.
+    var refused: Int
+    /// The number of items that are older than the retention of the fleet.
+    var expired: Int
   }
 
   func send(_ body: [UInt8]) -> Outcome {
@@ -40,8 +50,11 @@ public struct FleetClient: Sendable {
     let reply = JSONValue.decoded(answer.body)
     switch answer.status {
     case 200 where reply?["committed"] == .bool(true):
-      let count = reply?["items"]?["refused"]?.int ?? 0
-      return .committed(refused: Self.refusals(reply), count: count)
+      let items = reply?["items"]
+      return .committed(
+        Receipt(
+          refusals: Self.refusals(reply), refused: max(0, items?["refused"]?.int ?? 0),
+          expired: max(0, items?["expired"]?.int ?? 0)))
     case 400, 413, 422: return .refused(reason(answer, reply))
     default: return .later(reason(answer, reply), after: answer.retryAfter)
     }

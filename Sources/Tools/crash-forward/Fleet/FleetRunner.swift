@@ -181,9 +181,13 @@ public struct FleetRunner: Sendable {
     while true {
       let body = (try? work.batch.body(host, stream: Self.stream(subscriber, cursor))) ?? []
       switch client.send(body) {
-      case .committed(let refused, let count):
-        for (item, reason) in refused { refuse(work.batch.id(ofLine: item) ?? "item \(item)", reason) }
-        around.board.change(Self.name) { $0.delivered += max(0, work.batch.events - count) }
+      case .committed(let receipt):
+        for (item, reason) in receipt.refusals { refuse(work.batch.id(ofLine: item) ?? "item \(item)", reason) }
+        expire(receipt.expired)
+        // Both numbers come from a server, and their sum may overflow.
+        let dropped = receipt.refused.addingReportingOverflow(receipt.expired)
+        let lost = dropped.overflow ? work.batch.events : min(work.batch.events, dropped.partialValue)
+        around.board.change(Self.name) { $0.delivered += work.batch.events - lost }
         work.batch.markSent()
         endWaiting()
         backoff.reset()
@@ -214,11 +218,10 @@ public struct FleetRunner: Sendable {
   private mutating func sendAlone(_ batch: inout FleetBatch) -> Bool {
     while let (id, line) = batch.firstReport {
       switch client.send(line) {
-      case .committed(let refused, _):
-        for (_, reason) in refused {
-          refuse(id, reason)
-          batch.events -= 1
-        }
+      case .committed(let receipt):
+        for (_, reason) in receipt.refusals.prefix(1) { refuse(id, reason) }
+        expire(min(1, receipt.expired))
+        if !receipt.refusals.isEmpty || receipt.expired > 0 { batch.events -= 1 }
         batch.removeFirst()
       case .refused(let why):
         refuse(id, why)
@@ -243,6 +246,17 @@ public struct FleetRunner: Sendable {
       guard case .refused = error else { throw error }
     }
     work.unacknowledged = nil
+  }
+
+  private func expire(_ count: Int) {
+    if count == 0 { return }
+    around.board.change(Self.name) {
+      let sum = $0.expired.addingReportingOverflow(count)
+      $0.expired = sum.overflow ? .max : sum.partialValue
+    }
+    around.log(
+      .warning,
+      "\(Self.name): dropped \(count) reports and counters that are older than the retention of the fleet")
   }
 
   private func refuse(_ id: String, _ why: String) { around.refuse(Self.name, id, why) }

@@ -167,6 +167,17 @@ struct FleetRunnerTests {
     #expect(run.log.contains("error: fleet: dropped report a1: missing-field: m"))
   }
 
+  @Test("items that are older than the fleet's retention are counted and logged", arguments: [1, Int.max])
+  func expired(count: Int) throws {
+    let run = try run(1) { _, _ in
+      StubServer.Answer(body: #"{"committed":true,"items":{"expired":\#(count)},"refused":[]}"#)
+    }
+    #expect(run.counts.expired == count && run.counts.refused == 0)
+    #expect(run.counts.delivered == 0)
+    #expect(run.counts.text("fleet").contains("\(count) expired"))
+    #expect(run.log.contains { $0.hasPrefix("warning: fleet: dropped \(count) reports and counters that are older") })
+  }
+
   @Test("a machine without a machine id has an id from its host name")
   func hosts() throws {
     let named = try run(1, more: #""machine":{"host":"web-3"},"#)
