@@ -64,7 +64,7 @@ public struct FleetRunner: Sendable {
   private struct Work {
     var policy: FleetPolicy
     var batch = FleetBatch()
-    var recent = RecentEvents(limit: SinkRunner.memory)
+    var memory = FleetMemory()
     var host: FleetHost?
     /// The stream whose committed cursor is known.
     var resumed: String?
@@ -147,18 +147,21 @@ public struct FleetRunner: Sendable {
 
   private mutating func take(_ received: ReceivedReport, _ cursor: String, _ work: inout Work) {
     defer { work.batch.add(event: cursor, now: around.now()) }
-    let key = RecentEvents.Key(received.report)
-    if work.recent.contains(key) {
+    let verdict = work.memory.verdict(received.report)
+    if verdict == .repeated {
       around.board.change(Self.name) { $0.repeated += 1 }
       return
     }
-    work.recent.insert(key)
     guard let event = try? SinkEvent(received, scrubbedBy: scrubber), let host = work.host else {
       // Do not log the error message, because it would repeat a part of the report.
+      work.memory.remember(received.report, isWhole: false)
       refuse(received.report.id, "cannot read it after scrubbing")
       return
     }
-    if work.policy.sendsWhole(event.report, at: around.now()) {
+    // The fleet has the earlier report, and moves its crash to the new group.
+    let isWhole = verdict == .moved || work.policy.sendsWhole(event.report, at: around.now())
+    work.memory.remember(received.report, isWhole: isWhole)
+    if isWhole {
       do { try work.batch.add(whole: event, host, now: around.now()) } catch {
         refuse(event.report.id, "cannot encode the report: \(error)")
       }

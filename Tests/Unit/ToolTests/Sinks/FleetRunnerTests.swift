@@ -43,6 +43,7 @@ struct FleetRunnerTests {
   private func run(
     _ count: Int, position: String? = nil, step: Duration = .seconds(20), more: String = "",
     failsAcknowledgements: Int = 0,
+    event: @escaping @Sendable (Int) -> (id: String, more: String) = { ("a\($0)", "") },
     answer: @escaping @Sendable (StubServer.Request, Int) -> StubServer.Answer? = { _, _ in committed }
   ) throws -> Run {
     let (stop, acknowledged, log, board) = (try StopSignal(), Lines(), Lines(), SinkBoard())
@@ -70,8 +71,9 @@ struct FleetRunnerTests {
       let seen = acknowledged.all.compactMap { Int($0.dropFirst(2)) }.max() ?? 0
       connection.reply(#"{"ready":true}"#, continues: true)
       for number in seen..<count {
+        let (id, own) = event(number + 1)
         connection.reply(
-          #"{"cursor":"e.\#(number + 1)","report":\#(SampleJSON.report(id: "a\(number + 1)", more: more))}"#,
+          #"{"cursor":"e.\#(number + 1)","report":\#(SampleJSON.report(id: id, more: own + more))}"#,
           continues: true)
       }
       connection.waitForHangup()
@@ -109,6 +111,24 @@ struct FleetRunnerTests {
     #expect(count["count"]?["group"]?["key"]?.string == "k" && count["count"]?["program"]?.string == "shop")
     #expect(count["count"]?["hour"]?.int == 498_680 && (count["count"]?["run"]?.int ?? 0) > 0)
     #expect(run.requests.allSatisfy { $0.headers["authorization"] == "Bearer cft_1_x" })
+  }
+
+  @Test("a crash that crashd analyzed again is counted once: a whole report moves, and a counted crash stays")
+  func reanalyzed() throws {
+    // The first report is whole and the fourth is counted. Both come again in another group.
+    let again = [5: "a1", 6: "a4", 7: "a4"]
+    let run = try run(
+      7,
+      event: { number in
+        let moved = #""group":{"key":"other","title":"t"},"#
+        return again[number].map { ($0, moved) } ?? ("a\(number)", "")
+      })
+    #expect(run.whole == ["a1", "a2", "a3", "a1"])
+    let last = try #require(run.bodies.joined().last { $0["report"]?["id"]?.string == "a1" })
+    #expect(last["report"]?["group"]?["key"]?.string == "other")
+    let counts = run.bodies.joined().compactMap { $0["count"] }
+    #expect(counts.allSatisfy { $0["group"]?["key"]?.string == "k" && $0["crashes"]?.int == 1 } && !counts.isEmpty)
+    #expect(run.counts.repeated == 2)
   }
 
   @Test("crashd receives an acknowledgement only after the fleet has committed the batch")
