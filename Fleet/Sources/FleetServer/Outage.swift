@@ -37,7 +37,7 @@ final class Outage: Sendable {
   func fail(_ error: FleetError) -> Bool {
     switch error {
     case .unreachable, .full, .unreplicated, .schema: break
-    case .busy, .conflict, .refused: return false
+    case .busy, .conflict, .stale, .refused: return false
     }
     let isFirst = state.withLock { state in
       state.failures += 1
@@ -69,7 +69,7 @@ extension Refusal {
     switch error {
     case .unreachable: self.init(.database, "the database is not reachable now; send the request again later")
     case .busy: self.init(.busy, "too many requests wait for the database; send the request again later")
-    case .conflict: self.init(.database, "the request conflicts with another one; send it again later")
+    case .conflict, .stale: self.init(.database, "the request conflicts with another one; send it again later")
     case .full: self.init(.database, "the database has no room now; send the request again later")
     case .unreplicated: self.init(.database, "no standby has confirmed the batch; send it again later")
     case .schema, .refused:

@@ -9,6 +9,8 @@ public enum FleetError: Error, Sendable, Equatable, CustomStringConvertible {
   case busy(limit: Int)
   /// The transaction conflicted with another one, or the server has become a standby; a repetition can succeed.
   case conflict(state: String, String)
+  /// The database lacks rows whose numbers the service knew, because it was replaced or restored.
+  case stale
   /// The server has no room: the disk is full, or too many connections are open.
   case full(state: String, String)
   /// The transaction is committed, but no standby has confirmed it, because an operator canceled the wait.
@@ -21,7 +23,7 @@ public enum FleetError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Whether the same call can succeed later.
   public var isTemporary: Bool {
     switch self {
-    case .unreachable, .busy, .conflict, .full, .unreplicated: true
+    case .unreachable, .busy, .conflict, .stale, .full, .unreplicated: true
     case .schema, .refused: false
     }
   }
@@ -32,7 +34,7 @@ public enum FleetError: Error, Sendable, Equatable, CustomStringConvertible {
     case .unreachable, .unreplicated: true
     // A server that was the primary and is now a standby refuses all further writes.
     case .conflict(let state, _): state == Self.readOnly
-    case .busy, .full, .schema, .refused: false
+    case .busy, .stale, .full, .schema, .refused: false
     }
   }
 
@@ -44,6 +46,7 @@ public enum FleetError: Error, Sendable, Equatable, CustomStringConvertible {
     case .unreachable(let text): "cannot reach the database: \(text)"
     case .busy(let limit): "\(limit) calls wait for the database already"
     case .conflict(let state, let text): "the transaction must be repeated (SQLSTATE \(state)): \(text)"
+    case .stale: "the database lacks hosts, builds or groups that it had before; the service looks them up again"
     case .full(let state, let text): "the database has no room (SQLSTATE \(state)): \(text)"
     case .unreplicated: "no standby has confirmed the commit"
     case .schema(let text): text

@@ -89,7 +89,7 @@ public final class FleetStore: Sendable {
   ) async throws(FleetError) -> Value {
     for attempt in 1..<Self.attempts {
       do throws(FleetError) { return try await run(body) } catch {
-        if !error.isTemporary { throw error }
+        guard error.isTemporary, error != .stale else { throw error }
         if case .busy = error { throw error }
         // In a canceled task, the sleep ends at once, and the next attempt is the last one.
         try? await Task.sleep(for: .milliseconds(50 << attempt))
@@ -112,8 +112,9 @@ public final class FleetStore: Sendable {
       return value
     } catch {
       if error.endsConnection {
-        // The other idle connections lead to the same server.
+        // Other idle connections lead to the same server. The next one may lack the newest rows.
         state.withLock { $0.idle.removeAll() }
+        forgetDimensions()
       } else {
         state.withLock { $0.idle.append(connection) }
       }

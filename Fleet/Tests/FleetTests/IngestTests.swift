@@ -1,5 +1,7 @@
-import FleetStore
+import Synchronization
 import Testing
+
+@testable import FleetStore
 
 @Suite("Ingest")
 struct IngestTests {
@@ -101,6 +103,42 @@ struct IngestTests {
     #expect(try test.query("select count(*) from report where revision = 1 and tenant = \(test.tenant)") == "1")
     #expect(try await test.store.issues(tenant: other).map(\.crashes) == [1])
     #expect(try await test.store.issues(tenant: test.tenant).map(\.crashes) == [1])
+  }
+
+  @Test("a database that lost or renumbered hosts, builds and groups gets them again, and mixes up none")
+  func replacedDatabase() async throws {
+    let test = try await TestStore()
+    _ = try await test.ingest([Sample.report(1, group: "g1", host: 1, build: "b1"), Sample.count(2, host: 1)])
+    // As a new leader without the last transactions.
+    _ = try test.query(
+      "truncate report, counter, alias_hour, alias_host, host_cursor, alias, issue, build, host restart identity")
+    let other = FleetStore(test.store.configuration)
+    let strange = [Sample.report(2, group: "g9", host: 9, program: "mail", build: "b9")]
+    #expect(try await other.ingest(strange, tenant: test.tenant, now_us: Sample.now_us) == [.stored])
+    #expect(
+      try await test.ingest([
+        Sample.report(1, group: "g1", host: 1, build: "b1"), Sample.report(3, group: "g1", host: 1, build: "b1"),
+      ]) == [.stored, .stored])
+    #expect(
+      try test.query(
+        """
+        select h.name, b.build, a.key, count(*) from report r join host h on h.id = r.host join build b on b.id = r.build
+        join alias a on a.id = r.alias group by 1, 2, 3 order by 1
+        """) == "web-1|b1|g1|2\nweb-9|b9|g9|1")
+    #expect(try test.sums() == ["3", "3", "3"])
+  }
+
+  @Test("a lost connection empties the cache of hosts, builds and groups")
+  func lostConnection() async throws {
+    let test = try await TestStore()
+    _ = try await test.ingest([Sample.report(1)])
+    #expect(test.store.dimensions.withLock { $0.hosts.count } == 1)
+    _ = try test.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'crash-fleet' and datname = current_database()"
+    )
+    #expect(try await test.ingest([Sample.report(2, host: 8)]) == [.stored])
+    #expect(test.store.dimensions.withLock { $0.hosts.count } == 1)
+    #expect(try test.sums() == ["2", "2", "2"])
   }
 
   @Test("a report older than the retention is acknowledged as expired; one far in the future is stored")

@@ -50,6 +50,7 @@ struct Batch: Sendable {
   /// Stores everything in one transaction.
   func store(_ connection: Connection) throws(FleetError) -> [IngestOutcome] {
     try connection.transaction { () throws(FleetError) in
+      guard try numbers.areCurrent(connection) else { throw .stale }
       var (outcomes, deltas) = (outcomes, CounterDeltas())
       try store(reports: connection, &outcomes, &deltas)
       try store(positions: connection)

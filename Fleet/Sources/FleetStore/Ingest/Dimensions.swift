@@ -1,6 +1,7 @@
 /// A cache of the primary keys of hosts, builds and groups, which never change.
 ///
-/// All entries stay valid, because nothing deletes these rows from the database.
+/// A new leader may lack rows that the cache knows, or have given their numbers to other keys. Each batch therefore checks
+/// its numbers in its own transaction.
 struct Dimensions: Sendable {
   struct HostKey: Hashable, Sendable {
     var tenant: Int32
@@ -41,6 +42,32 @@ struct BatchDimensions: Sendable {
   var hosts: [UInt128: Int32] = [:]
   var builds: [IncomingBuild: Int32] = [:]
   var aliases: [Dimensions.AliasKey: Int32] = [:]
+
+  /// Whether the database has all numbers, for the same keys.
+  func areCurrent(_ connection: Connection) throws(FleetError) -> Bool {
+    let (hosts, builds, aliases) = (Array(hosts), Array(builds), Array(aliases))
+    var parameters = Parameters.int32(tenant)
+    parameters = parameters + .int32s(hosts.map(\.value)) + .uuids(hosts.map(\.key))
+    parameters = parameters + .int32s(builds.map(\.value)) + .texts(builds.map(\.key.program))
+    parameters = parameters + .texts(builds.map(\.key.build)) + .int32s(aliases.map(\.value))
+    parameters = parameters + .texts(aliases.map(\.key.program)) + .texts(aliases.map(\.key.key))
+    let row = try connection.run(Self.countKnown, parameters).rows.first
+    return row.map {
+      ($0.integer(0), $0.integer(1), $0.integer(2)) == (Int64(hosts.count), Int64(builds.count), Int64(aliases.count))
+    } ?? false
+  }
+
+  private static let countKnown = Statement(
+    name: "count_known",
+    sql: """
+      select (
+        select count(*) from unnest($2::int[], $3::uuid[]) i (id, machine)
+        join host h on h.id = i.id and h.tenant = $1::int and h.machine = i.machine), (
+        select count(*) from unnest($4::int[], $5::text[], $6::text[]) i (id, program, build)
+        join build b on b.id = i.id and b.tenant = $1::int and b.program = i.program and b.build = i.build), (
+        select count(*) from unnest($7::int[], $8::text[], $9::text[]) i (id, program, key)
+        join alias a on a.id = i.id and a.tenant = $1::int and a.program = i.program and a.key = i.key)
+      """)
 
   func alias(_ build: IncomingBuild, _ group: IncomingGroup) -> Int32? {
     aliases[Dimensions.AliasKey(tenant: tenant, program: build.program, key: group.key)]

@@ -5,6 +5,9 @@ internal import Synchronization
 // Separate transactions do this before the transaction of the batch, so that rows that many batches share are locked
 // only briefly. If the batch then fails, an issue without crashes remains. No list shows such an issue.
 extension FleetStore {
+  /// Empties the cache.
+  func forgetDimensions() { dimensions.withLock { $0 = Dimensions() } }
+
   func dimensions(of items: [IngestItem], tenant: Int32) async throws(FleetError) -> BatchDimensions {
     var found = BatchDimensions(tenant: tenant)
     var hosts: [UInt128: IncomingHost] = [:]

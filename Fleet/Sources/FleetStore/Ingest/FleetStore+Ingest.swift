@@ -11,17 +11,26 @@ extension FleetStore {
   ) async throws(FleetError) -> [IngestOutcome] {
     var batch = Batch(items, tenant: tenant, window: window(now_us: now_us))
     if batch.isEmpty { return batch.outcomes }
-    let numbers = try await dimensions(of: items, tenant: tenant)
-    batch.numbers = numbers
-    let prepared = batch
-    do throws(FleetError) {
-      return try await retrying { connection throws(FleetError) in try prepared.store(connection) }
-    } catch {
-      // A partition is missing if maintenance has not run for days, for example after the database was restored.
-      guard case .refused("23514", _) = error else { throw error }
-      try await createPartitions()
-      return try await retrying { connection throws(FleetError) in try prepared.store(connection) }
+    for _ in 1..<Self.repairs {
+      do throws(FleetError) { return try await store(&batch, items) } catch {
+        switch error {
+        case .stale: forgetDimensions()
+        // A partition is missing when maintenance has not run for days, for example after a restore of the database.
+        case .refused("23514", _): try await createPartitions()
+        default: throw error
+        }
+      }
     }
+    return try await store(&batch, items)
+  }
+
+  /// The number of attempts: after a restore of the database, both the cache and the partitions need a repair.
+  private static let repairs = 3
+
+  private func store(_ batch: inout Batch, _ items: [IngestItem]) async throws(FleetError) -> [IngestOutcome] {
+    batch.numbers = try await dimensions(of: items, tenant: batch.numbers.tenant)
+    let prepared = batch
+    return try await retrying { connection throws(FleetError) in try prepared.store(connection) }
   }
 
   /// Returns the last committed position of the forwarder on this machine; nil if there is none.
