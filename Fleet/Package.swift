@@ -91,8 +91,9 @@ let tests: [Target] = [
   .testTarget(
     name: "FleetTests",
     dependencies: [
-      "CInflate", "FleetServer", "FleetStore", "crash-fleet", shield("CrashReport"), log,
-    ]),
+      "CInflate", "FleetServer", "FleetStore", "crash-fleet", shield("CrashReport"), log, httpTypes,
+      .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+    ] + nio("NIOCore", "NIOEmbedded")),
   .testTarget(
     name: "PagesTests",
     dependencies: [

@@ -4,21 +4,37 @@ import NIOHTTPTypes
 /// The client did not send its request in time.
 struct SlowClient: Error {}
 
-/// Limits the time for which a request arrives, and the time for which a connection is idle between requests.
+/// Ends requests that take too long to arrive or to be answered, and connections that are idle between requests.
 ///
-/// A limit for the time between two reads would not suffice: a client could send one byte at a time forever.
+/// Each deadline is fixed when its phase begins. A limit for idle reads would let a client send one byte at a time
+/// forever, and a client that reads no answer would keep its connection.
 final class DeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
   typealias InboundOut = HTTPRequestPart
   typealias OutboundIn = HTTPResponsePart
   typealias OutboundOut = HTTPResponsePart
 
-  private let (request, idle): (TimeAmount, TimeAmount)
+  /// The maximum duration of each phase.
+  struct Limits {
+    /// From the head of a request to its end.
+    var request: TimeAmount
+    /// From the end of a request to the end of its answer.
+    var answer: TimeAmount
+    /// From an answer, or the beginning of the connection, to the next head.
+    var idle: TimeAmount
+  }
+
+  private let limits: Limits
   private var timer: Scheduled<Void>?
+  private var isReceiving = false
+  /// The number of whole requests without an answer; a client may send the next request before the answer.
+  private var unanswered = 0
+  /// Whether the request that is being received has its answer already, which is a refusal.
+  private var isRefused = false
 
-  init(request_s: Int, idle_s: Int) { (request, idle) = (.seconds(Int64(request_s)), .seconds(Int64(idle_s))) }
+  init(_ limits: Limits) { self.limits = limits }
 
-  func handlerAdded(context: ChannelHandlerContext) { closeWhenIdle(context) }
+  func handlerAdded(context: ChannelHandlerContext) { wait(context) }
   func handlerRemoved(context: ChannelHandlerContext) { timer?.cancel() }
 
   func channelInactive(context: ChannelHandlerContext) {
@@ -28,20 +44,31 @@ final class DeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
-    case .head: set(request, context) { $0.fireErrorCaught(SlowClient()) }
+    case .head:
+      (isReceiving, isRefused) = (true, false)
+      set(limits.request, context) { $0.fireErrorCaught(SlowClient()) }
     case .body: break
-    // While the service prepares the response, no deadline applies here. The time limits of the database apply.
-    case .end: timer?.cancel()
+    case .end:
+      isReceiving = false
+      if !isRefused { unanswered += 1 }
+      wait(context)
     }
     context.fireChannelRead(data)
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    if case .end = unwrapOutboundIn(data) { closeWhenIdle(context) }
+    if case .end = unwrapOutboundIn(data) {
+      if unanswered > 0 { unanswered -= 1 } else if isReceiving { isRefused = true }
+      // A request that is being received keeps its deadline.
+      if !isReceiving { wait(context) }
+    }
     context.write(data, promise: promise)
   }
 
-  private func closeWhenIdle(_ context: ChannelHandlerContext) { set(idle, context) { $0.close(promise: nil) } }
+  /// Sets the deadline of the phase after a whole request or an answer.
+  private func wait(_ context: ChannelHandlerContext) {
+    set(unanswered > 0 ? limits.answer : limits.idle, context) { $0.close(promise: nil) }
+  }
 
   private func set(
     _ delay: TimeAmount, _ context: ChannelHandlerContext, _ end: @escaping (ChannelHandlerContext) -> Void

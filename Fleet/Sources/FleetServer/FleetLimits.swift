@@ -10,7 +10,11 @@ public struct FleetLimits: Sendable, Equatable {
   public var items = IngestParser.Limits()
   /// The time within which a client must send a whole request, in seconds.
   public var request_s = 30
-  /// The time for which a connection is allowed to be idle between requests, in seconds.
+  /// The time within which a whole request has its answer, in seconds.
+  ///
+  /// It is longer than the time for which calls wait for the database.
+  public var answer_s = 120
+  /// The time for which a connection may be idle between requests, in seconds.
   public var idle_s = 75
   /// The maximum number of connections.
   public var connections = 2_048

@@ -56,10 +56,12 @@ public struct FleetServer: Sendable {
   }
 
   private func transport() throws -> HTTPServerBuilder {
-    let (request_s, idle_s) = (limits.request_s, limits.idle_s)
+    let (request_s, answer_s, idle_s) = (Int64(limits.request_s), Int64(limits.answer_s), Int64(limits.idle_s))
     let http = HTTPServerBuilder.http1(
       configuration: .init(
-        additionalChannelHandlers: [DeadlineHandler(request_s: request_s, idle_s: idle_s)],
+        additionalChannelHandlers: [
+          DeadlineHandler(.init(request: .seconds(request_s), answer: .seconds(answer_s), idle: .seconds(idle_s)))
+        ],
         httpDecoderConfiguration: .init(maxHeaderFieldSize: 8_192, maxHeaderListSize: 16_384, maxHeaderFieldCount: 64)))
     guard let certificate = listener.certificate else { return http }
     let chain = try NIOSSLCertificate.fromPEMFile(certificate.chain).map { NIOSSLCertificateSource.certificate($0) }

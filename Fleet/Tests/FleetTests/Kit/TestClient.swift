@@ -10,15 +10,13 @@ final class TestClient {
 
   init(port: Int) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = in_port_t(port).bigEndian
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    // Invariant: connect reads the structure, whose size is given, only during the call.
-    let status = unsafe withUnsafePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
+    // The bytes of a `sockaddr_in`: modules of NIO declare the type again, and it is ambiguous here.
+    let family = [UInt8(truncatingIfNeeded: AF_INET), UInt8(truncatingIfNeeded: AF_INET >> 8)]
+    let number = [UInt8(truncatingIfNeeded: port >> 8), UInt8(truncatingIfNeeded: port)]
+    let address = (Int32(1).littleEndian == 1 ? family : family.reversed()) + number + [127, 0, 0, 1]
+    // Invariant: connect reads the 16 bytes, whose number is given, only during the call.
+    let status = unsafe (address + [UInt8](repeating: 0, count: 8)).withUnsafeBytes {
+      unsafe connect(descriptor, $0.assumingMemoryBound(to: sockaddr.self).baseAddress, socklen_t($0.count))
     }
     guard status == 0 else { throw Problem(text: "connect: \(errno)") }
   }
