@@ -12,7 +12,7 @@ struct EndToEndTests {
     private var forward = Process()
     private let environment: [String: String]
 
-    init(_ fleet: FleetProcess) throws {
+    init(_ fleet: FleetProcess) async throws {
       directory = try TestPostgres.run("mktemp", ["-d", "/tmp/crash-fleet-host.XXXXXX"])
         .trimmingCharacters(in: .newlines)
       environment = [
@@ -20,23 +20,33 @@ struct EndToEndTests {
         "CRASH_FORWARD_FLEET_URL": "http://127.0.0.1:\(fleet.port)", "CRASH_FORWARD_FLEET_TOKEN": fleet.token,
         "SWIFT_BACKTRACE": "enable=no", "PATH": "/usr/bin:/bin",
       ]
+      let errors = Pipe()
       crashd = try start(
-        "crashd", ["--runtime-directory", "\(directory)/run", "--state-directory", "\(directory)/state"])
-      try wait { (try? control(["status"])) != nil }
-      try startForward()
+        "crashd", ["--runtime-directory", "\(directory)/run", "--state-directory", "\(directory)/state"],
+        errors: errors)
+      var text = ""
+      while !text.contains("listening") {
+        let more = errors.fileHandleForReading.availableData
+        guard !more.isEmpty else { throw FleetProcess.Problem(text: "crashd does not listen: \(text)") }
+        text += String(decoding: more, as: UTF8.self)
+      }
+      // crashd must never wait for a full pipe.
+      errors.fileHandleForReading.readabilityHandler = { _ = $0.availableData }
+      try await startForward()
     }
 
     deinit {
       forward.terminate()
       crashd.terminate()
       crashd.waitUntilExit()
+      // A directory that stays in /tmp fails no test.
       try? FileManager.default.removeItem(atPath: directory)
     }
 
-    func startForward() throws {
+    func startForward() async throws {
       forward = try start("crash-forward", ["--config", "/dev/null"])
-      // Wait until crashd knows the subscriber, because a new subscriber receives only later crashes.
-      try wait { try control(["subscribers", "--json=short"]).contains("crash-forward.fleet") }
+      // A new subscriber begins with the next crash.
+      try await EndToEndTests.poll { try control(["subscribers", "--json=short"]).contains("crash-forward.fleet") }
     }
 
     func killForward() {
@@ -49,11 +59,12 @@ struct EndToEndTests {
       process.waitUntilExit()
     }
 
-    private func start(_ program: String, _ arguments: [String]) throws -> Process {
+    private func start(_ program: String, _ arguments: [String], errors: Pipe? = nil) throws -> Process {
       let process = Process()
       process.executableURL = URL(fileURLWithPath: "\(binaries)/\(program)")
       (process.arguments, process.environment) = (arguments, environment)
-      (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
+      process.standardOutput = FileHandle.nullDevice
+      process.standardError = errors ?? FileHandle.nullDevice
       try process.run()
       return process
     }
@@ -63,24 +74,23 @@ struct EndToEndTests {
         "\(binaries)/crashctl",
         arguments.prefix(1) + ["--socket", environment["CRASHD_SOCKET"] ?? ""] + arguments.dropFirst())
     }
+  }
 
-    private func wait(_ isDone: () throws -> Bool) throws {
-      while try !isDone() { Thread.sleep(forTimeInterval: 0.05) }
-    }
+  /// Waits for something that another process does without an event: a subscription in crashd, or a commit.
+  private static func poll(_ isDone: () throws -> Bool) async throws {
+    while try !isDone() { try await Task.sleep(for: .milliseconds(50)) }
   }
 
   @Test("a fault in a process becomes one row of the fleet, also across restarts of the forwarder")
   func faults() async throws {
     let fleet = try await FleetProcess()
-    let host = try Host(fleet)
-    func waitForCrashes(_ count: Int) throws {
-      while try fleet.test.query("select coalesce(sum(crashes), 0) from issue") != "\(count)" {
-        Thread.sleep(forTimeInterval: 0.05)
-      }
+    let host = try await Host(fleet)
+    func waitForCrashes(_ count: Int) async throws {
+      try await Self.poll { try fleet.test.query("select coalesce(sum(crashes), 0) from issue") == "\(count)" }
     }
     try host.crash("array-index")
     try host.crash("force-unwrap")
-    try waitForCrashes(2)
+    try await waitForCrashes(2)
     #expect(try fleet.test.query("select count(*) from report") == "2")
     #expect(try fleet.test.query("select count(distinct alias) from report") == "2")
     #expect(try fleet.test.query("select distinct signal from report") == "SIGILL")
@@ -90,13 +100,13 @@ struct EndToEndTests {
         == "array-index\nforce-unwrap")
     host.killForward()
     try host.crash("array-index")
-    try host.startForward()
-    try waitForCrashes(3)
+    try await host.startForward()
+    try await waitForCrashes(3)
     host.killForward()
-    // The restarted forwarder must not count a crash twice, even if the killed forwarder did not acknowledge it.
-    try host.startForward()
+    // The new forwarder receives the crash only once, whatever the killed one has acknowledged.
+    try await host.startForward()
     try host.crash("force-unwrap")
-    try waitForCrashes(4)
+    try await waitForCrashes(4)
     #expect(try fleet.test.sums() == ["4", "4", "4"])
   }
 }

@@ -20,6 +20,7 @@ extension FleetStore {
           break
         } catch {
           guard case .conflict = error, attempt < Self.migrationAttempts else { throw error }
+          // A canceled task does not wait.
           try? await Task.sleep(for: .milliseconds(100 * attempt))
           attempt += 1
         }

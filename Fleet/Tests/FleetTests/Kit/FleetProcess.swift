@@ -47,11 +47,14 @@ final class FleetProcess: Sendable {
     try TestClient(port: port).request(token: token ?? self.token, body: Array(body.utf8), headers: headers)
   }
 
-  /// The resident memory of the process in bytes.
-  var residentBytes: Int {
+  /// The maximum of the resident memory so far, in bytes.
+  func peakBytes() throws -> Int {
     let pid = process.withLock { $0.processIdentifier }
-    let text = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""
+    let text = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
     let line = text.split(whereSeparator: \.isNewline).first { $0.hasPrefix("VmHWM:") }
-    return (line.flatMap { Int($0.split(separator: " ", omittingEmptySubsequences: true)[1]) } ?? 0) << 10
+    guard let peak = line.flatMap({ Int($0.dropFirst(6).filter(\.isNumber)) }) else {
+      throw Problem(text: "crash-fleet has ended")
+    }
+    return peak << 10
   }
 }

@@ -24,7 +24,6 @@ final class TestPostgres: Sendable {
     _ = try Self.run(
       "sh", ["-c", "\(Self.asUser) \(Self.binaries)/initdb -D '\(directory)/data' -U postgres -A trust --no-sync"])
     process = Mutex(try Self.start(directory))
-    try waitUntilReady()
   }
 
   /// Returns the connection string of a new database on the shared server.
@@ -46,6 +45,7 @@ final class TestPostgres: Sendable {
   /// The directory of the newest installed PostgreSQL.
   private static let binaries: String = {
     let base = "/usr/lib/postgresql"
+    // Without the directory, initdb fails and names its path.
     let versions = (try? FileManager.default.contentsOfDirectory(atPath: base)) ?? []
     return "\(base)/\(versions.compactMap(Int.init).max() ?? 15)/bin"
   }()
@@ -54,33 +54,28 @@ final class TestPostgres: Sendable {
   private static let asUser =
     getuid() == 0 ? "setpriv --reuid=nobody --regid=nogroup --clear-groups --reset-env" : ""
 
+  /// Starts the server, and waits until it accepts connections.
   private static func start(_ directory: String) throws -> Process {
-    let process = Process()
+    let (process, output) = (Process(), Pipe())
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
     let options = "-c listen_addresses='' -c unix_socket_directories='\(directory)' -c fsync=off -c max_connections=60"
     process.arguments = [
       "-c",
       """
-      \(asUser) \(binaries)/postgres -D '\(directory)/data' \(options) >'\(directory)/log' 2>&1 </dev/null &
-      server=$!
+      control() { \(asUser) \(binaries)/pg_ctl -D '\(directory)/data' -w -s "$@"; }
+      control -l '\(directory)/log' -o "\(options)" start </dev/null || exit
+      echo ready
       read -r end
-      kill -QUIT $server
-      # The test runner blocks SIGCHLD, which the shell's own wait needs.
-      while [ -e '\(directory)/data/postmaster.pid' ]; do sleep 0.1; done
+      control -m immediate stop
       rm -rf '\(directory)'
       """,
     ]
-    process.standardInput = Pipe()
+    (process.standardInput, process.standardOutput) = (Pipe(), output)
     try process.run()
-    return process
-  }
-
-  private func waitUntilReady() throws {
-    for _ in 0..<600 {
-      if (try? psql("postgres", "select 1")) != nil { return }
-      Thread.sleep(forTimeInterval: 0.05)
+    guard String(decoding: output.fileHandleForReading.availableData, as: UTF8.self) == "ready\n" else {
+      throw Problem(text: "PostgreSQL does not start; see \(directory)/log")
     }
-    throw Problem(text: "PostgreSQL does not start; see \(directory)/log")
+    return process
   }
 
   @discardableResult
