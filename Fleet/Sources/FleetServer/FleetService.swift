@@ -87,7 +87,7 @@ struct FleetService: Sendable {
     let start = ContinuousClock.now
     let encoding = request.headers[.contentEncoding]
     // The permit covers the call of the database, because the items hold the decompressed body.
-    let reply = try await bodies.run { () throws(Refusal) in
+    let reply = try await bodies.run(for: tenant) { () throws(Refusal) in
       try await store(items(of: body, encoding: encoding), tenant: tenant)
     }
     for (outcome, count) in reply.counts { metrics.add(items: count, outcome: outcome) }

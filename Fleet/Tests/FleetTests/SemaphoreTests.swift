@@ -1,0 +1,33 @@
+import Testing
+
+@testable import FleetServer
+
+@Suite("Semaphore")
+struct SemaphoreTests {
+  @Test("tenants take turns, and tasks of one tenant keep their order")
+  func turns() async throws {
+    let semaphore = Semaphore(1)
+    let order = TestLines()
+    let (opened, open) = AsyncStream.makeStream(of: Void.self)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      let held = AsyncStream.makeStream(of: Void.self)
+      group.addTask {
+        try await semaphore.run { () throws(Refusal) in
+          held.continuation.finish()
+          for await _ in opened {}
+        }
+      }
+      for await _ in held.stream {}
+      for (number, tenant) in ([1, 1, 1, 2, 3, 2] as [Int32]).enumerated() {
+        group.addTask {
+          try await semaphore.run(for: tenant) { () throws(Refusal) in order.add("\(tenant).\(number)") }
+        }
+        while semaphore.waiting <= number { await Task.yield() }
+      }
+      open.finish()
+      try await group.waitForAll()
+    }
+    #expect(order.all == ["1.0", "2.3", "3.4", "1.1", "2.5", "1.2"])
+    #expect(semaphore.waiting == 0)
+  }
+}
