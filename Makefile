@@ -21,6 +21,7 @@ DYNAMIC := .build-dynamic
 STATIC  := .build-static
 PRELOADED := .build-preloaded
 DEMO    := .build-demo
+BUGSINK := .build-bugsink
 VENV    := .build-venv
 
 BUILD_PACKAGES := libcurl4-openssl-dev libdw-dev libsqlite3-dev libunwind-dev
@@ -238,10 +239,16 @@ fleet-faults: fleet ## @evidence Kill leaders, services and links of a fleet, an
 	Tests/EndToEnd/Fleet/faults.py .build-fleet/release/crash-fleet --table docs/fleet.md
 	Tests/EndToEnd/Fleet/patroni.py .build-fleet/release/crash-fleet --table docs/fleet.md
 
-bench-fleet: build fleet ## @costs Measure reports a second that a fleet stores and groups
-	work=$$(mktemp -d /tmp/bench-fleet.XXXXXX); trap 'rm -rf "$$work"' EXIT; \
-	  POSTGRES_OPTIONS="-c shared_buffers=256MB -c max_wal_size=4GB" scripts/fleet/postgres "$$work" \
-	  Benchmarks/Fleet/fleet.py .build-fleet/release/crash-fleet .build/debug
+bench-fleet: build fleet $(BUGSINK)/bin/bugsink-manage ## @costs Measure a fleet: reports a second beside Bugsink, queries, the delay of a fault, hostile clients
+	scripts/fleet/bench fleet.py .build-fleet/release/crash-fleet .build/debug --bugsink $(BUGSINK)
+	scripts/fleet/bench growth.py .build-fleet/release/crash-fleet
+	scripts/fleet/bench latency.py .build-fleet/release/crash-fleet .build/debug
+	scripts/fleet/bench hostile.py .build-fleet/release/crash-fleet .build/debug
+
+# The reference of bench-fleet, with SQLite.
+$(BUGSINK)/bin/bugsink-manage: | test-packages
+	python3 -m venv $(BUGSINK)
+	$(BUGSINK)/bin/pip install -q bugsink==2.6.2
 
 check-verdicts: build
 	Tests/EndToEnd/Verdicts/verdicts.py --slice .build/debug

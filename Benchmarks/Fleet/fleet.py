@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measures how many reports crash-fleet stores per second, its latency and its memory.
 
-Usage: fleet.py CRASH_FLEET BINARIES [--reports N] [--batch N] [--clients N] [--hosts N] [--seconds S] [--stored N]
+Usage: fleet.py CRASH_FLEET BINARIES [--reports N] [--batch N] [--clients N] [--hosts N] [--seconds S] [--gzip]
+                [--bugsink VENV] [--events N]
 
 CRASH_FLEET is the program, and BINARIES contains crashctl, crashd and crash-maker. scripts/fleet/postgres runs this program
 beside a private PostgreSQL; fsync is on.
@@ -11,7 +12,8 @@ the measured time. A report is counted when the answer says that it is committed
 
 Counters: hosts that send one counter a minute each, for SECONDS seconds, through a few connections.
 
-Growth: issues and their counters with more and more stored reports.
+Bugsink: events a second of a Bugsink that is installed in VENV, for the same crash, before and after the fleet's reports.
+The ratio is that of the medians. See bugsink.py.
 """
 
 import argparse
@@ -27,6 +29,10 @@ import statistics
 import subprocess
 import sys
 import time
+
+import bugsink
+
+GROUPS = 200
 
 
 def report(binaries):
@@ -92,14 +98,13 @@ def send(port, token, batches, start, results, headers):
 
 def load(port, token, clients, headers):
     """Sends the batches of all clients at once. Returns the number of committed items, the seconds and all times."""
-    start, results = multiprocessing.Event(), multiprocessing.Queue()
+    start, results = multiprocessing.Barrier(len(clients) + 1), multiprocessing.Queue()
     processes = [
         multiprocessing.Process(target=send, args=(port, token, batches, start, results, headers)) for batches in clients]
     for process in processes:
         process.start()
-    time.sleep(0.5)
+    start.wait()
     begin = time.monotonic()
-    start.set()
     outcomes = [results.get() for _ in processes]
     seconds = time.monotonic() - begin
     for process in processes:
@@ -171,37 +176,69 @@ def main():
     parser.add_argument("--hosts", type=int, default=100_000)
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--gzip", action="store_true", help="send compressed bodies")
+    parser.add_argument("--bugsink", type=pathlib.Path, metavar="VENV", help="compare with the Bugsink of this venv")
+    parser.add_argument("--events", type=int, default=1_000, help="the events that Bugsink stores in each run")
+    parser.add_argument("--rounds", type=int, default=3, help="how often the reports are measured")
     options = parser.parse_args()
     sample = report(options.binaries)
-    parts = templates(sample, 200)
-    size = sum(map(len, parts[0]))
     service = Service(options.program)
+    others = []
+    if options.bugsink:
+        others.append(run_bugsink(options))
+    rates = reports(service, templates(sample, GROUPS), options)
+    if options.bugsink:
+        others.append(run_bugsink(options))
+        print(f"crash-fleet / Bugsink: {statistics.median(rates) / statistics.median(others):.0f}")
+    count(service, options)
+    print(f"database: {int(query('select pg_database_size(current_database())')) >> 20} MiB")
+    service.stop()
+
+
+def run_bugsink(options):
+    rate, size = bugsink.measure(options.bugsink, options.binaries, options.events, options.clients, GROUPS)
+    print(f"Bugsink: {options.events} events of {size >> 10} KiB = {rate:.1f}/s, load {os.getloadavg()[0]:.1f}", flush=True)
+    return rate
+
+
+def reports(service, parts, options):
+    """Sends whole reports in several rounds, and returns the reports per second of each round."""
     headers = {"Content-Encoding": "gzip"} if options.gzip else {}
     each = options.reports // options.clients
-    batches = [bodies(parts, each, options.batch, 1_000, client, options.gzip) for client in range(options.clients)]
-    stored, seconds, times = load(service.port, service.token, batches, headers)
-    found = int(query("select count(*) from report"))
-    counted = int(query("select coalesce(sum(crashes), 0) from issue"))
-    print(f"reports: {stored} of {size >> 10} KiB in {seconds:.1f} s = {stored / seconds:.0f}/s,"
-          f" batches of {options.batch}, p50 {percentile(times, .5) * 1e3:.0f} ms, p99 {percentile(times, .99) * 1e3:.0f} ms,"
-          f" crash-fleet {service.cpu_s():.1f} s of processor, at most {service.peak_mib()} MiB", flush=True)
-    if not stored == found == counted == each * options.clients:
-        sys.exit(f"fleet.py: stored {stored}, in the table {found}, counted {counted}")
+    rates = []
+    for turn in range(options.rounds):
+        clients = range(turn * options.clients, (turn + 1) * options.clients)
+        batches = [bodies(parts, each, options.batch, 1_000, client, options.gzip) for client in clients]
+        cpu = service.cpu_s()
+        stored, seconds, times = load(service.port, service.token, batches, headers)
+        rates.append(stored / seconds)
+        print(f"reports: {stored} of {sum(map(len, parts[0])) >> 10} KiB in {seconds:.1f} s = {rates[-1]:.0f}/s,"
+              f" batches of {options.batch}, p50 {percentile(times, .5) * 1e3:.0f} ms,"
+              f" p99 {percentile(times, .99) * 1e3:.0f} ms, crash-fleet {service.cpu_s() - cpu:.1f} s of processor,"
+              f" at most {service.peak_mib()} MiB, load {os.getloadavg()[0]:.1f}", flush=True)
+        sent = each * options.clients * (turn + 1)
+        found = int(query("select count(*) from report"))
+        counted = int(query("select coalesce(sum(crashes), 0) from issue"))
+        if not stored * (turn + 1) == found == counted == sent:
+            sys.exit(f"fleet.py: stored {stored}, in the table {found}, counted {counted}, sent {sent}")
     repeated, _, _ = load(service.port, service.token, [batch[:20] for batch in batches], headers)
     if repeated != 0 or int(query("select sum(crashes) from issue")) != counted:
         sys.exit("fleet.py: repeated batches were counted again")
-    rounds = max(1, options.seconds // 60)
-    for run in range(1, rounds + 1):
-        made = counters(options.hosts, 500, run)
+    return rates
+
+
+def count(service, options):
+    """Sends the counters of many hosts, once a minute."""
+    before = int(query("select sum(crashes) from issue"))
+    minutes = max(1, options.seconds // 60)
+    for minute in range(1, minutes + 1):
+        made = counters(options.hosts, 500, minute)
         spread = [made[client::options.clients] for client in range(options.clients)]
         stored, seconds, times = load(service.port, service.token, spread, {})
-        print(f"counters: {options.hosts} hosts, minute {run}: {stored} in {seconds:.1f} s = {stored / seconds:.0f}/s,"
+        print(f"counters: {options.hosts} hosts, minute {minute}: {stored} in {seconds:.1f} s = {stored / seconds:.0f}/s,"
               f" p99 {percentile(times, .99) * 1e3:.0f} ms, at most {service.peak_mib()} MiB", flush=True)
-        time.sleep(max(0, 60 - seconds) if run < rounds else 0)
-    if int(query("select sum(crashes) from issue")) != counted + options.hosts * rounds:
+        time.sleep(max(0, 60 - seconds) if minute < minutes else 0)
+    if int(query("select sum(crashes) from issue")) != before + options.hosts * minutes:
         sys.exit("fleet.py: counters were lost or counted twice")
-    print(f"database: {int(query('select pg_database_size(current_database())')) >> 20} MiB")
-    service.stop()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Measures the time from a fault in a process until the fleet's database shows it.
+
+Usage: latency.py CRASH_FLEET BINARIES [--faults N]
+
+scripts/fleet/postgres runs this program beside a private PostgreSQL with track_commit_timestamp. A host with crashd and
+crash-forward crashes programs one after another. The fleet receives the first three crashes of a program whole, so each
+three faults have a program of their own. The time of a fault is that of its report; the end is the commit of its row.
+"""
+
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import fleet
+
+TIMES = """
+select extract(epoch from pg_xact_commit_timestamp(xmin) - time) * 1000 from report order by 1
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("binaries", type=pathlib.Path)
+    parser.add_argument("--faults", type=int, default=200)
+    options = parser.parse_args()
+    service = fleet.Service(options.program)
+    with tempfile.TemporaryDirectory(prefix="bench-latency.") as directory:
+        environment = os.environ | {
+            "CRASHD_SOCKET": f"{directory}/run/io.crashshield.Crashd", "CRASHSHIELD_SOCKET": f"{directory}/run/attach",
+            "CRASH_FORWARD_FLEET_URL": f"http://127.0.0.1:{service.port}", "CRASH_FORWARD_FLEET_TOKEN": service.token,
+            "SWIFT_BACKTRACE": "enable=no"}
+        quiet = {"env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        daemon = subprocess.Popen(
+            [options.binaries / "crashd", "--runtime-directory", f"{directory}/run", "--state-directory",
+             f"{directory}/state"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if not any("listening" in line for line in daemon.stderr):
+            sys.exit("latency.py: crashd does not listen")
+        forward = subprocess.Popen([options.binaries / "crash-forward", "--config", "/dev/null"], **quiet)
+        # A new subscriber begins with the next crash, and nothing reports that it is ready.
+        while b"fleet" not in subprocess.run(
+                [options.binaries / "crashctl", "subscribers"], env=environment, capture_output=True).stdout:
+            time.sleep(0.1)
+        for number in range(options.faults):
+            if number % 3 == 0:
+                maker = shutil.copy(options.binaries / "crash-maker", f"{directory}/server-{number // 3}")
+            subprocess.run([maker, "array-index", "--wait-attached"], **quiet)
+            if number % 3 == 2:
+                os.unlink(maker)
+        deadline = time.monotonic() + 60
+        while (stored := int(fleet.query("select count(*) from report"))) < options.faults:
+            if time.monotonic() > deadline:
+                sys.exit(f"latency.py: the fleet has {stored} of {options.faults} reports")
+            time.sleep(0.1)
+        for process in (forward, daemon):
+            process.terminate()
+            process.wait()
+    times = [float(line) for line in fleet.query(TIMES).splitlines()]
+    print(f"{len(times)} faults: p50 {fleet.percentile(times, 0.5):.0f} ms, p99 {fleet.percentile(times, 0.99):.0f} ms,"
+          f" at most {times[-1]:.0f} ms, load {os.getloadavg()[0]:.1f}")
+    service.stop()
+
+
+if __name__ == "__main__":
+    main()
