@@ -12,8 +12,6 @@ public struct FleetRunner: Sendable {
   static let name = "fleet"
   /// The time for which a whole report waits for further reports of its batch.
   private static let linger = Duration.milliseconds(100)
-  /// How long counters wait.
-  private static let interval = Duration.seconds(60)
 
   private let client: FleetClient
   private let subscriber: String
@@ -65,6 +63,7 @@ public struct FleetRunner: Sendable {
     var policy: FleetPolicy
     var batch = FleetBatch()
     var memory = FleetMemory()
+    var pace = CounterPace()
     var host: FleetHost?
     /// The stream whose committed cursor is known.
     var resumed: String?
@@ -84,7 +83,7 @@ public struct FleetRunner: Sendable {
     while true {
       let event: EventStream.Event?
       do throws(ClientError) {
-        event = try stream.next(timeout: patience(work.batch), hangup: around.stop.descriptor)
+        event = try stream.next(timeout: patience(work), hangup: around.stop.descriptor)
       } catch {
         if case .timedOut = error {
           if try flush(&work) { return true }
@@ -102,17 +101,18 @@ public struct FleetRunner: Sendable {
       case .report(let received, let cursor)?:
         if try resume(&work, received.report, cursor) { return false }
         take(received, cursor, &work)
-        if work.batch.isFull || patience(work.batch) == .zero, try flush(&work) { return true }
+        if work.batch.isFull || patience(work) == .zero, try flush(&work) { return true }
       }
     }
   }
 
-  /// The maximum time for which the runner waits for the next event; nil means no limit.
-  private func patience(_ batch: FleetBatch) -> Duration? {
-    guard let since = batch.since else { return nil }
+  /// How long the runner waits for the next event; nil without a limit.
+  private func patience(_ work: Work) -> Duration? {
+    guard let since = work.batch.since else { return nil }
     let now = around.now()
-    let reports = batch.reportsSince.map { Self.linger - $0.duration(to: now) }
-    return max(.zero, min(reports ?? Self.interval, Self.interval - since.duration(to: now)))
+    let reports = work.batch.reportsSince.map { Self.linger - $0.duration(to: now) }
+    let counters = work.pace.delay - since.duration(to: now)
+    return max(.zero, min(reports ?? counters, counters))
   }
 
   /// Requests this machine's last committed cursor from the fleet, once for each store of crashd.
@@ -191,6 +191,7 @@ public struct FleetRunner: Sendable {
         let dropped = receipt.refused.addingReportingOverflow(receipt.expired)
         let lost = dropped.overflow ? work.batch.events : min(work.batch.events, dropped.partialValue)
         around.board.change(Self.name) { $0.delivered += work.batch.events - lost }
+        if work.batch.counters.unsent > 0 { work.pace.sent(at: around.now()) }
         work.batch.markSent()
         endWaiting()
         backoff.reset()

@@ -221,6 +221,21 @@ struct FleetRunnerTests {
     #expect(try sends(3, build: "cd"))
   }
 
+  @Test("counters wait for a second after a quiet time, and up to a minute while crashes go on")
+  func pace() {
+    var (pace, now) = (CounterPace(), ContinuousClock.now)
+    var delays: [Duration] = []
+    for _ in 0..<9 {
+      now += pace.delay
+      pace.sent(at: now)
+      delays.append(pace.delay)
+    }
+    #expect(delays == [1, 2, 4, 8, 16, 32, 60, 60, 60].map { .seconds($0) })
+    now += .seconds(121)
+    pace.sent(at: now)
+    #expect(pace.delay == .seconds(1))
+  }
+
   @Test("reports above the rate are counted")
   func rate() throws {
     var policy = FleetPolicy(perMinute: 6)

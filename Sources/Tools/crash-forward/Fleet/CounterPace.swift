@@ -1,0 +1,17 @@
+/// How long counters wait for further crashes.
+///
+/// After a quiet time, the fleet shows a crash within a second. While crashes go on, the delay doubles with each batch, so
+/// a program that crashes in a loop costs the fleet one batch a minute.
+struct CounterPace {
+  static let (shortest, longest) = (Duration.seconds(1), Duration.seconds(60))
+
+  private(set) var delay = shortest
+  private var last: ContinuousClock.Instant?
+
+  /// Records that a batch with counters was sent.
+  mutating func sent(at now: ContinuousClock.Instant) {
+    let isQuiet = last.map { $0.duration(to: now) > 2 * delay } ?? true
+    delay = isQuiet ? Self.shortest : min(2 * delay, Self.longest)
+    last = now
+  }
+}
