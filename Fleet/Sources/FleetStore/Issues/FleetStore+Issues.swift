@@ -76,6 +76,7 @@ extension FleetStore {
     if issue == other { return false }
     return try await retrying { connection throws(FleetError) in
       try connection.transaction { () throws(FleetError) in
+        try connection.script(Self.waitForIngest)
         let found = try connection.run(
           Statement(
             name: "lock_issues",
@@ -99,6 +100,7 @@ extension FleetStore {
   public func split(key: String, from issue: Int64, tenant: Int32) async throws(FleetError) -> Int64? {
     try await retrying { connection throws(FleetError) in
       try connection.transaction { () throws(FleetError) in
+        try connection.script(Self.waitForIngest)
         let rows = try connection.run(
           Statement(
             name: "split_alias",
@@ -122,6 +124,13 @@ extension FleetStore {
       }
     }
   }
+
+  /// Waits for running batches, and stops further ones until the end of the transaction.
+  ///
+  /// A batch reads which issue a group belongs to, and then waits for the lock of that issue's row. If the group moved
+  /// during the wait, the crashes would be added to the old issue. Every batch writes `alias_hour` before it reads the
+  /// issues. The lock of the parent table alone does not wait for vacuum, which only has the partitions.
+  private static let waitForIngest = "lock table only alias_hour in share mode"
 
   /// Computes the sums of an issue from the counters of its groups.
   ///

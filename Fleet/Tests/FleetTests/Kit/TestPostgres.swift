@@ -89,6 +89,35 @@ final class TestPostgres: Sendable {
     try run("\(binaries)/psql", ["-X", "-q", "-A", "-t", "-c", sql, connection]).trimmingCharacters(in: .newlines)
   }
 
+  /// A session with an open transaction.
+  struct Session {
+    fileprivate let process = Process()
+    fileprivate let input = Pipe()
+
+    /// Ends the transaction with the session.
+    func end() throws {
+      try input.fileHandleForWriting.close()
+      process.waitUntilExit()
+    }
+  }
+
+  /// Runs SQL in a session that stays open, and returns after its last statement.
+  static func session(_ connection: String, _ sql: String) throws -> Session {
+    let (session, output) = (Session(), Pipe())
+    session.process.executableURL = URL(fileURLWithPath: "\(binaries)/psql")
+    session.process.arguments = ["-X", "-q", "-A", "-t", connection]
+    (session.process.standardInput, session.process.standardOutput) = (session.input, output)
+    try session.process.run()
+    try session.input.fileHandleForWriting.write(contentsOf: Data("\(sql)\n\\echo ready\n".utf8))
+    var text = ""
+    while !text.contains("ready") {
+      let more = output.fileHandleForReading.availableData
+      if more.isEmpty { throw Problem(text: "psql: \(text)") }
+      text += String(decoding: more, as: UTF8.self)
+    }
+    return session
+  }
+
   static func run(_ command: String, _ arguments: [String]) throws -> String {
     let (process, output, errors) = (Process(), Pipe(), Pipe())
     process.executableURL = URL(fileURLWithPath: command.hasPrefix("/") ? command : "/usr/bin/env")
