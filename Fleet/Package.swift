@@ -77,27 +77,28 @@ let pages: [Target] = [
   // implement.
   .target(
     name: "CrashPages",
-    dependencies: [shield("CrashReport"), shield("CrashClient"), hummingbird, httpTypes, mustache] + nio("NIOCore"),
+    dependencies: [shield("CrashReport"), shield("CrashClient"), hummingbird, httpTypes, log, mustache]
+      + nio("NIOCore"),
     resources: [.embedInCode("Resources")]),
   // Shows the crashes of one machine, which it reads from crashd's socket.
   .executableTarget(
     name: "crash-web",
     dependencies: [
-      "CrashPages", shield("CrashReport"), shield("CrashClient"), hummingbird, httpTypes, lifecycle, log, arguments,
-    ] + nio("NIOCore", "NIOPosix")),
+      "CrashPages", shield("CrashReport"), shield("CrashClient"), arguments,
+    ] + nio("NIOPosix")),
 ]
 
 let tests: [Target] = [
   .testTarget(
-    name: "FleetTests",
-    dependencies: [
-      "CInflate", "FleetServer", "FleetStore", "crash-fleet", shield("CrashReport"), log, httpTypes,
-      .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-    ] + nio("NIOCore", "NIOEmbedded")),
+    name: "FleetTests", dependencies: ["CInflate", "FleetServer", "FleetStore", "crash-fleet", shield("CrashReport")]),
+  // The pages with strings that a hostile process chose, for tests and for a browser.
+  .executableTarget(
+    name: "pages-sample",
+    dependencies: ["CrashPages", shield("CrashReport"), shield("CrashClient")], path: "Tests/PagesSample"),
   .testTarget(
     name: "PagesTests",
     dependencies: [
-      "CrashPages", "crash-web", shield("CrashReport"), shield("CrashClient"), hummingbird, httpTypes,
+      "CrashPages", "crash-web", "pages-sample", shield("CrashReport"), shield("CrashClient"), hummingbird, httpTypes,
       .product(name: "HummingbirdTesting", package: "hummingbird"),
     ] + nio("NIOCore")),
 ]

@@ -3,9 +3,6 @@ import CrashClient
 import CrashPages
 import Foundation
 import Glibc
-import Hummingbird
-import Logging
-import NIOCore
 
 @main
 struct CrashWeb: AsyncParsableCommand {
@@ -41,21 +38,7 @@ struct CrashWeb: AsyncParsableCommand {
     let path = SocketPath.find(option: socket, environment: ProcessInfo.processInfo.environment)
     let site = try Site(source: CrashdSource(client: CrashClient(socketPath: path, timeout: .seconds(10))))
     if let html { return try await write(StaticSite(site: site), to: html) }
-    let token = PageAccess.secret()
-    let access = PageAccess(token: token, discriminator: String(PageAccess.secret().prefix(8)))
-    var logger = Logger(label: "crash-web", factory: { StreamLogHandler.standardError(label: $0) })
-    logger.logLevel = .error
-    try place.prepare()
-    let application = Application(
-      responder: PageResponder<BasicRequestContext>(site: site, access: access),
-      configuration: .init(address: place.address, serverName: nil),
-      onServerRunning: { channel in place.announce(channel.localAddress, token: token) }, logger: logger)
-    defer { place.remove() }
-    do {
-      try await application.runService()
-    } catch {
-      throw StartFailure(text: "cannot listen on '\(listen)': \(error)")
-    }
+    try await PageServer(site, on: place, command: "crashctl web").run()
   }
 }
 
@@ -73,12 +56,4 @@ extension CrashWeb {
     for file in files { try Data(file.body).write(to: folder.appendingPathComponent(file.name), options: .atomic) }
     print("\(files.count) files in \(directory); open \(folder.appendingPathComponent("index.html").path)")
   }
-}
-
-/// A failure.
-///
-/// The program prints its text and exits.
-struct StartFailure: Error, CustomStringConvertible {
-  var text: String
-  var description: String { text }
 }

@@ -11,6 +11,8 @@ struct CrashdSource: PageSource {
 
   init(client: CrashClient) { self.client = client }
 
+  var advice: String { "Check it with 'crashctl status' and 'systemctl status crashd', then reload this page." }
+
   func scope() -> Scope {
     // crashd's filter does not have these conditions.
     let unknown: [SearchTerm] = [.build, .host, .cause, .class]

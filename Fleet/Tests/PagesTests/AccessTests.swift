@@ -4,12 +4,13 @@ import HummingbirdTesting
 import Testing
 
 @testable import CrashPages
+@testable import pages_sample
 
 @Suite("Access")
 struct AccessTests {
   @Test("a link opens one session, and only its cookie opens the pages")
   func link() throws {
-    let access = PageAccess(token: "secret", discriminator: "1")
+    let access = PageAccess(token: "secret", discriminator: "1", command: "crashctl web")
     for token in ["", "secre", "secret2", "Secret"] {
       #expect(throws: PageAccess.Refusal.usedLink) { try access.login(token: token) }
     }
@@ -33,7 +34,7 @@ struct AccessTests {
       "", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "127.0.0.2", "localhost:", "::1",
       "localhost:99999", "localhost:80:80", "127.0.0.1@evil.example", "[::1].evil",
     ] { #expect(!PageAccess.isLoopback(host), "\(host)") }
-    let access = PageAccess(token: "secret", discriminator: "1")
+    let access = PageAccess(token: "secret", discriminator: "1", command: "crashctl web")
     #expect(throws: PageAccess.Refusal.foreign) { try access.checkPlace(host: nil, origin: nil) }
     for origin in ["http://evil.example", "null", "https://localhost:80", "http://localhost:81"] {
       #expect(throws: PageAccess.Refusal.foreign) { try access.checkPlace(host: "localhost:80", origin: origin) }
@@ -49,7 +50,7 @@ struct AccessTests {
 
   @Test("every answer has the headers that forbid scripts, styles and requests of other origins")
   func responder() async throws {
-    let access = PageAccess(token: "secret", discriminator: "1")
+    let access = PageAccess(token: "secret", discriminator: "1", command: "crashctl web")
     let responder = PageResponder<BasicRequestContext>(site: try Site(source: FakeSource()), access: access)
     try await Application(responder: responder).test(.router) { client in
       let policy = try #require(HTTPField.Name("Content-Security-Policy"))

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import CrashPages
+@testable import pages_sample
 
 /// Tests all views: without crashes, with one crash, and with strings that a hostile process chose.
 @Suite("Pages")
@@ -12,15 +13,6 @@ struct RenderingTests {
     "/builds", "/health", "/alarm",
   ]
   static let lists = paths.filter { !$0.hasSuffix("/cafe") && !$0.hasSuffix("/a1") }
-
-  static let hostile = [
-    #""><script>alert(1)</script><img src=x onerror=alert(2)>"#, "\u{1b}[31mred\u{1b}]0;title\u{7}",
-    "\u{202e}gnp.exe\u{2066}\u{0627}", String(repeating: "A", count: 10_240), String(repeating: "<\"&'>", count: 2_048),
-    // In Swift, a quotation mark and a combining mark are one character; a browser still sees the quotation mark.
-    "\"\u{338} onfocus=alert(3) autofocus x=\"\u{338}", "'\u{338} onmouseover='alert(4)'", "<\u{338}script>",
-    "{{{view.html}}}{{#view}}{{/view}}{{> layout}}", "]]>--><!-- </title></main></textarea>", "\r\nSet-Cookie: a=b",
-    "javascript:alert(5)", "\u{2028}\u{2029}\u{0}\u{7f}\u{85}",
-  ]
 
   static func answer(_ source: FakeSource, _ target: String) async throws -> PageAnswer {
     let now = try #require(Timestamp.nanoseconds(rfc3339: "2026-11-29T12:00:30Z"))
@@ -46,7 +38,7 @@ struct RenderingTests {
   @Test("a hostile string changes no tag and no attribute, and no control character reaches the page", arguments: paths)
   func hostile(path: String) async throws {
     let plain = Markup(try await Self.html(FakeSource(text: "plain text of one line"), path))
-    for text in Self.hostile {
+    for text in FakeSource.hostile {
       let html = try await Self.html(FakeSource(text: text), path)
       let markup = Markup(html)
       #expect(markup.complaints.isEmpty, "\(text.debugDescription.prefix(60))")
@@ -69,7 +61,7 @@ struct RenderingTests {
 
   @Test("each page has a JSON twin with the same contents, without control characters", arguments: paths)
   func twin(path: String) async throws {
-    for text in ["text"] + Self.hostile {
+    for text in ["text"] + FakeSource.hostile {
       let answer = try await Self.answer(FakeSource(text: text), path + ".json")
       #expect(answer.status == 200 && answer.contentType == "application/json; charset=utf-8")
       let object = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]

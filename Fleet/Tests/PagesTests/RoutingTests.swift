@@ -2,6 +2,7 @@ import CrashProtocol
 import Testing
 
 @testable import CrashPages
+@testable import pages_sample
 
 @Suite("Paths and errors")
 struct RoutingTests {
@@ -29,6 +30,7 @@ struct RoutingTests {
   func lacking() async throws {
     struct Small: PageSource {
       let all = FakeSource()
+      var advice: String { all.advice }
       func scope() async throws(SourceError) -> Scope { Scope(name: "small", sections: [.health], terms: [.program]) }
       func issues(_ query: IssueQuery) async throws(SourceError) -> Slice<CrashPages.Issue> {
         try await all.issues(query)
@@ -60,6 +62,24 @@ struct RoutingTests {
     #expect(PagePath.path("/a", ["q": nil, "b": "", "c": "d e"]) == "/a?c=d%20e")
   }
 
+  @Test("a search that is too long is refused, and no page links to a part of a search")
+  func longSearch() async throws {
+    let long = String(repeating: "ä", count: 256)
+    #expect(try await RenderingTests.answer(FakeSource(), "/issues?q=\(PagePath.encode(long))a").status == 400)
+    let full = try await RenderingTests.html(FakeSource(count: 60), "/issues?q=\(PagePath.encode(long))")
+    let next = PagePath.path("/issues", ["q": long, "page": "next text"]).replacing("&", with: "&amp;")
+    #expect(full.contains("href=\"\(next)\" rel=\"next\""))
+    // One term more exceeds the limit.
+    #expect(!full.contains("state%3Anew"))
+    for (text, isLinked) in [(String(repeating: "f", count: 400), true), (String(repeating: "f", count: 600), false)] {
+      let source = FakeSource(text: text)
+      let term = "program%3A\(text)\""
+      #expect(try await RenderingTests.html(source, "/processes").contains(term) == isLinked)
+      let share = "release%3A\(text)\""
+      #expect(try await RenderingTests.html(source, "/issues/cafe").contains(share) == isLinked)
+    }
+  }
+
   @Test("the files beside the pages need no other machine")
   func assets() async throws {
     for path in Assets.paths {
@@ -77,7 +97,7 @@ struct SearchTests {
   private static let now: UInt64 = 1_764_417_600_000_000_000
 
   private static func parse(_ text: String) throws(SourceError) -> Search {
-    try SearchParser(terms: SearchTerm.allCases, now_ns: now).parse(text)
+    try SearchParser(terms: SearchTerm.allCases, states: Scope(name: "").states, now_ns: now).parse(text)
   }
 
   @Test("terms become fields of the protocol's filter, and other words search the title")

@@ -28,12 +28,15 @@ public final class PageAccess: Sendable {
 
   /// The name of the cookie.
   public let cookie: String
+  /// The command that prints a new link, such as `crashctl web`.
+  let command: String
   private let state: Mutex<State>
 
   /// Creates the access control for pages, with one token.
   ///
-  /// `discriminator` makes the cookie's name unique, because browsers send a host's cookies to all its ports.
-  public init(token: String, discriminator: String) {
+  /// `discriminator` makes the cookie's name unique, because browsers send the cookies of one port to all ports.
+  public init(token: String, discriminator: String, command: String) {
+    self.command = command
     cookie = "crash-web-\(discriminator.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }.prefix(32))"
     state = Mutex(State(token: token))
   }

@@ -51,10 +51,10 @@ public struct PageResponder<Context: RequestContext>: HTTPResponder {
     case .usedLink:
       plain(
         403, "The link is not valid", "Each link opens one session.",
-        "Use the browser in which you opened the link, or start 'crashctl web' again.")
+        "Use the browser in which you opened the link, or start '\(access.command)' again.")
     case .noSession:
       plain(
-        401, "Open the link first", "This browser has no session.", "Open the link that 'crashctl web' printed.")
+        401, "Open the link first", "This browser has no session.", "Open the link that '\(access.command)' printed.")
     }
   }
 

@@ -4,7 +4,7 @@ internal import CrashProtocol
 extension Page {
   func issues(_ scope: Scope, _ limit: Int) async throws(SourceError) -> IssuesView {
     let search = try search(scope)
-    let order = request.query["sort"].flatMap { IssueQuery.Order(rawValue: $0) } ?? .last
+    let order = sort ?? .last
     let slice = try await source.issues(
       IssueQuery(search: search, order: order, page: PageQuery(cursor: cursor, limit: limit)))
     let keys = slice.items.map(\.key)
@@ -13,28 +13,29 @@ extension Page {
       ? [] : try await source.hours(of: keys, Search(filter: ReportFilter(since: series.start(hours: 14 * 24))))
     let byKey = Dictionary(grouping: counts, by: \.key)
     return IssuesView(
-      rows: slice.items.map { IssuesView.Row($0, byKey[$0.key] ?? [], series) }, states: states(search),
-      orders: IssueQuery.Order.allCases.map { choice in
+      rows: slice.items.map { IssuesView.Row($0, byKey[$0.key] ?? [], series) }, states: states(search, scope),
+      orders: IssueQuery.Order.allCases.compactMap { choice in
         let names: [IssueQuery.Order: String] = [.last: "last seen", .first: "first seen", .count: "count"]
-        let path = PagePath.path("/issues", ["q": query, "sort": choice == .last ? nil : choice.rawValue])
+        let path = PagePath.search("/issues", query, sort: choice == .last ? nil : choice.rawValue)
         return Choice(name: names[choice] ?? choice.rawValue, path: path, isCurrent: choice == order)
       },
       programs: programs(slice.items, search), hasHosts: slice.items.contains { $0.hosts != nil },
       hasLost: slice.items.contains { $0.lostRequests != nil },
       isFirstUse: slice.items.isEmpty && query.isEmpty && cursor == nil,
+      hasProcesses: scope.sections.contains(.processes),
       next: slice.next.map { next($0) }, start: cursor == nil ? nil : next(nil))
   }
 
   private func next(_ cursor: String?) -> String {
-    PagePath.path("/issues", ["q": query, "sort": request.query["sort"], "page": cursor])
+    PagePath.path("/issues", ["q": query, "sort": sort?.rawValue, "page": cursor])
   }
 
-  /// The links that select one state for the list.
-  private func states(_ search: Search) -> [Choice] {
+  /// The links that restrict the list to a state.
+  private func states(_ search: Search, _ scope: Scope) -> [Choice] {
     let rest = Self.without(.state, query)
     let all = [Choice(name: "all", path: path(rest, nil), isCurrent: search.states == nil)]
-    return all
-      + SearchParser.states.map { state in
+    return all.compactMap(\.self)
+      + scope.states.compactMap { state in
         Choice(
           name: state, path: path(rest, SearchParser.term(.state, state)), isCurrent: search.states == [state])
       }
@@ -44,17 +45,20 @@ extension Page {
   private func programs(_ issues: [Issue], _ search: Search) -> [Choice] {
     if search.filter.name != nil {
       let rest = Self.without(.program, query)
-      return [Choice(name: "all programs", path: path(rest, nil))]
+      return [Choice(name: "all programs", path: path(rest, nil))].compactMap(\.self)
     }
     // A link needs visible text, and a name can consist of blanks.
     let names = Set(issues.flatMap(\.programs)).filter { !$0.allSatisfy(\.isWhitespace) }.sorted().prefix(12)
     return names.count < 2
-      ? [] : names.map { Choice(name: CrashText.clip($0, to: 40), path: path(query, SearchParser.term(.program, $0))) }
+      ? []
+      : names.compactMap {
+        Choice(name: CrashText.clip($0, to: 40), path: path(query, SearchParser.term(.program, $0)))
+      }
   }
 
-  private func path(_ query: String, _ term: String?) -> String {
+  private func path(_ query: String, _ term: String?) -> String? {
     let words = [query, term ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
-    return PagePath.path("/issues", ["q": words, "sort": request.query["sort"]])
+    return PagePath.search("/issues", words, sort: sort?.rawValue)
   }
 
   /// Returns the query without the terms that have this key.

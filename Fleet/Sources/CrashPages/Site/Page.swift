@@ -12,12 +12,18 @@ struct Page: Sendable {
   var source: any PageSource { site.source }
   var series: HourSeries { HourSeries(now_ns: now_ns) }
   /// The text of the search box.
-  var query: String { String((request.query["q"] ?? "").prefix(SearchParser.limit)) }
+  var query: String { request.query["q"] ?? "" }
+  /// The order of a list of issues; nil means the usual order.
+  var sort: IssueQuery.Order? { request.query["sort"].flatMap { IssueQuery.Order(rawValue: $0) } }
   /// The cursor of the page of a list.
   var cursor: String? { request.query["page"].flatMap { $0.isEmpty || $0.utf8.count > 200 ? nil : $0 } }
 
   /// Returns the page for the parts of the path.
   func answer(_ parts: [String]) async throws(SourceError) -> PageAnswer {
+    // A part of a longer search would be another search.
+    guard query.utf8.count <= SearchParser.limit else {
+      throw .invalidSearch("a search has at most \(SearchParser.limit) bytes")
+    }
     let scope = try await source.scope()
     switch (parts.first, parts.count) {
     case ("issues", 1): return try await list(scope, "/issues", limit: 25, issues)
@@ -60,14 +66,14 @@ struct Page: Sendable {
       views: Section.choices(scope, current: request.path),
       query: query, searchPath: isOfEvents ? "/events" : "/issues",
       twin: isStatic
-        ? nil : PagePath.path("\(path).json", ["q": query, "sort": request.query["sort"], "page": cursor]),
+        ? nil : PagePath.path("\(path).json", ["q": query, "sort": sort?.rawValue, "page": cursor]),
       isLive: View.isLive && cursor == nil && !isStatic, isStatic: isStatic,
       time: Moment(Timestamp.string(since1970_ns: now_ns), now_ns: now_ns))
     return PageAnswer(contentType: PageAnswer.html, body: Array(site.html(view, frame).utf8))
   }
 
   func search(_ scope: Scope) throws(SourceError) -> Search {
-    try SearchParser(terms: scope.terms, now_ns: now_ns).parse(query)
+    try SearchParser(terms: scope.terms, states: scope.states, now_ns: now_ns).parse(query)
   }
 
   /// Returns the search without events before the last hours, unless the search has its own start.

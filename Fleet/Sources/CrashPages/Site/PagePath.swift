@@ -10,19 +10,36 @@ enum PagePath {
     return pairs.isEmpty ? path : path + "?" + pairs.joined(separator: "&")
   }
 
+  /// Returns a path with a search; nil if the search is too long, because a part of it would be another search.
+  static func search(_ path: String, _ query: String, sort: String? = nil) -> String? {
+    query.utf8.count <= SearchParser.limit ? Self.path(path, ["q": query, "sort": sort]) : nil
+  }
+
   static func issue(_ key: String) -> String { "/issues/\(encode(key))" }
   static func event(_ id: String) -> String { "/events/\(encode(id))" }
+
+  /// Whether a string has only characters of the paths that this type makes.
+  static func isPath(_ text: String) -> Bool {
+    text.utf8.first == UInt8(ascii: "/") && text.utf8.allSatisfy { isPlain($0) || "/?&=%".utf8.contains($0) }
+  }
+
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+      UInt8(ascii: "~"):
+      true
+    default: false
+    }
+  }
 
   /// Encodes a string for a path or a query.
   static func encode(_ text: String) -> String {
     var encoded = ""
     for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"):
+      if isPlain(byte) {
         encoded.unicodeScalars.append(Unicode.Scalar(byte))
-      default:
+      } else {
         let digits = String(byte, radix: 16, uppercase: true)
         encoded += byte < 16 ? "%0\(digits)" : "%\(digits)"
       }

@@ -52,7 +52,7 @@ public struct Site: Sendable {
   }
 
   private func failure(_ error: SourceError, _ page: Page) -> PageAnswer {
-    let (status, title, text, advice) = ErrorText.text(error)
+    let (status, title, text, advice) = ErrorText.text(error, advice: source.advice)
     if page.isTwin {
       return json(ErrorView(title: title, status: status, text: text, advice: advice), status: status)
     }
@@ -84,7 +84,8 @@ public struct Site: Sendable {
 
 /// The texts of errors.
 enum ErrorText {
-  static func text(_ error: SourceError) -> (status: Int, title: String, text: String, advice: String?) {
+  static func text(_ error: SourceError, advice: String) -> (status: Int, title: String, text: String, advice: String?)
+  {
     switch error {
     case .notFound(let what):
       (
@@ -99,10 +100,7 @@ enum ErrorText {
         "Terms: program, signal, release, environment, tag, route, state, since, until. Example: program:shop state:new since:24h"
       )
     case .unavailable(let why):
-      (
-        503, "No answer", "\(CrashText.clip(why, to: 300)).",
-        "Check it with 'crashctl status' and 'systemctl status crashd', then reload this page."
-      )
+      (503, "No answer", "\(CrashText.clip(why, to: 300)).", advice)
     }
   }
 }

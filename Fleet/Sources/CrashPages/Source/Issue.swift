@@ -93,8 +93,8 @@ public struct Event: Codable, Sendable, Equatable {
   public var time: String
   /// The name of the program.
   public var program: String
-  /// The pid of the process.
-  public var pid: Int
+  /// The pid of the process; nil if the source does not know it.
+  public var pid: Int?
   /// The name of the signal.
   public var signal: String
   /// The diagnosis as a sentence; can be empty.
@@ -116,7 +116,7 @@ public struct Event: Codable, Sendable, Equatable {
 
   /// Creates an event from its parts.
   public init(
-    id: String, time: String, program: String, pid: Int, signal: String, sentence: String, place: String? = nil,
+    id: String, time: String, program: String, pid: Int? = nil, signal: String, sentence: String, place: String? = nil,
     issue: String, release: String? = nil, environment: String? = nil, route: String? = nil, host: String? = nil,
     pod: String? = nil
   ) {
@@ -130,13 +130,17 @@ public struct Event: Codable, Sendable, Equatable {
 public struct EventDetail: Codable, Sendable, Equatable {
   /// The report.
   public var report: CrashReport
+  /// The key of the issue; empty while symbols are read.
+  public var issue: String
   /// The id of the next newer event of the issue.
   public var newer: String?
   /// The id of the next older event of the issue.
   public var older: String?
 
   /// Creates a detail from its parts.
-  public init(report: CrashReport, newer: String? = nil, older: String? = nil) {
-    (self.report, self.newer, self.older) = (report, newer, older)
+  ///
+  /// Without `issue`, it is the group of the report.
+  public init(report: CrashReport, issue: String? = nil, newer: String? = nil, older: String? = nil) {
+    (self.report, self.issue, self.newer, self.older) = (report, issue ?? report.group.key, newer, older)
   }
 }

@@ -9,6 +9,9 @@ public import CrashReport
 /// A source implements at least `scope`, `issues`, `issue`, `events`, `event` and `hours`. The other methods throw
 /// `notAvailable` unless the source implements them; `Scope.sections` names the views that it has.
 public protocol PageSource: Sendable {
+  /// What the reader can do if the source is not available.
+  var advice: String { get }
+
   /// Describes what the source covers.
   func scope() async throws(SourceError) -> Scope
 
@@ -92,10 +95,15 @@ public struct Scope: Codable, Sendable, Equatable {
   public var sections: [Section]
   /// The search terms that the source supports.
   public var terms: [SearchTerm]
+  /// The states that issues may have.
+  public var states: [String]
 
   /// Creates a value from its parts.
-  public init(name: String, sections: [Section] = Section.allCases, terms: [SearchTerm] = SearchTerm.allCases) {
-    (self.name, self.sections, self.terms) = (name, sections, terms)
+  public init(
+    name: String, sections: [Section] = Section.allCases, terms: [SearchTerm] = SearchTerm.allCases,
+    states: [String] = ["new", "regressed", "open", "resolved"]
+  ) {
+    (self.name, self.sections, self.terms, self.states) = (name, sections, terms, states)
   }
 }
 

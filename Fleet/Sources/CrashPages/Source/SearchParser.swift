@@ -5,16 +5,14 @@ internal import CrashReport
 ///
 /// A value with blanks is in quotation marks, as in `route:"GET /cart"`. A word without a key is a part of the title.
 struct SearchParser {
-  /// The maximum length of the text.
-  ///
-  /// The parser ignores the rest.
+  /// The maximum length of the text in bytes, which `Page` checks.
   static let limit = 512
 
   /// The terms that the source supports.
   var terms: [SearchTerm]
-  /// The current time in nanoseconds since 1970.
-  ///
-  /// Relative times such as `24h` refer to it.
+  /// The states that issues may have.
+  var states: [String]
+  /// The current time, to which relative times refer, in nanoseconds since 1970.
   var now_ns: UInt64
 
   /// Parses the text.
@@ -22,7 +20,7 @@ struct SearchParser {
   func parse(_ text: String) throws(SourceError) -> Search {
     var search = Search()
     var words: [String] = []
-    for word in Self.words(of: String(text.prefix(Self.limit))) {
+    for word in Self.words(of: text) {
       guard let colon = word.unquotedColon, let key = SearchTerm(key: String(word.text[..<colon])) else {
         words.append(word.text)
         continue
@@ -57,8 +55,8 @@ struct SearchParser {
     case .route: search.filter.route = value
     case .trace: search.filter.traceID = value.lowercased()
     case .state:
-      guard Self.states.contains(value) else {
-        throw .invalidSearch("no state '\(value)'; the states are \(Self.states.joined(separator: ", "))")
+      guard states.contains(value) else {
+        throw .invalidSearch("no state '\(value)'; the states are \(states.joined(separator: ", "))")
       }
       search.states = (search.states ?? []) + [value]
     case .tag:
@@ -75,11 +73,7 @@ struct SearchParser {
     }
   }
 
-  static let states = ["new", "regressed", "open", "resolved"]
-
-  /// Returns a time as RFC 3339.
-  ///
-  /// `text` is such a time, a date, or an age such as `24h`.
+  /// Returns a time as RFC 3339; the text is such a time, a date, or an age such as `24h`.
   private func time(_ text: String) throws(SourceError) -> String {
     if let time = Timestamp.nanoseconds(rfc3339: text) { return Timestamp.string(since1970_ns: time) }
     if let time = Timestamp.nanoseconds(rfc3339: text + "T00:00:00Z") { return Timestamp.string(since1970_ns: time) }

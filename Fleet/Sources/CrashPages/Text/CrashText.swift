@@ -10,13 +10,18 @@ internal import Mustache
 struct CrashText: MustacheContentType {
   /// The name of the content type in templates.
   static let name = "CRASH"
-  /// The number of scalars after which a string is truncated.
+  /// The number of scalars after which a text is cut.
   static let limit = 600
+  /// The number of scalars after which a link is cut.
+  ///
+  /// All links are shorter, because a part of a link would be another link: a search of `SearchParser.limit` bytes and a
+  /// cursor of 200 bytes, percent-encoded.
+  static let linkLimit = 2_400
 
   func escapeText(_ text: String) -> String { Self.escape(text) }
 
   static func escape(_ text: String) -> String {
-    let line = CleanText.line(clip(text))
+    let line = CleanText.line(clip(text, to: PagePath.isPath(text) ? linkLimit : limit))
     var scalars = String.UnicodeScalarView()
     for scalar in line.unicodeScalars {
       switch scalar {

@@ -28,7 +28,7 @@ struct EventView: PageView {
     let sentence = report.diagnosis.sentence
     title = CrashText.clip(
       "\(report.process.name): \(sentence.isEmpty ? "crashed by \(report.signal.name)" : sentence)", to: 200)
-    issue = report.group.key.isEmpty ? nil : PagePath.issue(report.group.key)
+    issue = detail.issue.isEmpty ? nil : PagePath.issue(detail.issue)
     (newer, older) = (detail.newer.map(PagePath.event), detail.older.map(PagePath.event))
     path = PagePath.event(report.id)
     (html, omission) = Self.fitting(report)

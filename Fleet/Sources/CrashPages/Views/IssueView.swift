@@ -56,8 +56,7 @@ struct IssueView: PageView {
     (firstBuild, lastBuild) = (BuildText.short(nil, issue.firstBuild), BuildText.short(nil, issue.lastBuild))
     (hosts, lost) = (issue.hosts.map { Figure($0) }, issue.lostRequests.map { Figure($0) })
     let search = { (hour: String) in
-      PagePath.path(
-        "/events", ["q": "group:\(issue.key) since:\(hour):00:00Z until:\(hour):59:59.999999Z"])
+      PagePath.search("/events", "group:\(issue.key) since:\(hour):00:00Z until:\(hour):59:59.999999Z")
     }
     hours = BarPlot(
       series.points(counts, hours: 48, path: search), summary: "Crashes by hour, last 48 hours",
@@ -67,9 +66,7 @@ struct IssueView: PageView {
     shares = detail.distributions.filter { !$0.values.isEmpty }.map { distribution in
       let term = SearchTerm(rawValue: distribution.property).flatMap { terms.contains($0) ? $0 : nil }
       return Shares(distribution) { value in
-        term.map {
-          PagePath.path("/events", ["q": "group:\(issue.key) " + SearchParser.term($0, value)])
-        }
+        term.flatMap { PagePath.search("/events", "group:\(issue.key) " + SearchParser.term($0, value)) }
       }
     }
     self.events = events.items.map { Row($0, now_ns: series.now_ns) }

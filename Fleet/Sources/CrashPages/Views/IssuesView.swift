@@ -36,6 +36,8 @@ struct IssuesView: PageView {
   ///
   /// The page then explains how to get the first one.
   var isFirstUse: Bool
+  /// Whether the source shows attached processes.
+  var hasProcesses: Bool
   var next: String?
   var start: String?
 

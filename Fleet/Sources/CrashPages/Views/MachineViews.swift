@@ -9,7 +9,7 @@ struct ProcessesView: PageView {
     var executable: String
     var build: String
     var start: Moment
-    var search: String
+    var search: String?
 
     private enum CodingKeys: CodingKey { case process }
 
@@ -20,7 +20,7 @@ struct ProcessesView: PageView {
       )
       build = BuildText.short(nil, process.build)
       start = Moment(process.start, now_ns: now_ns)
-      search = PagePath.path("/issues", ["q": SearchParser.term(.program, process.program)])
+      search = PagePath.search("/issues", SearchParser.term(.program, process.program))
     }
   }
 

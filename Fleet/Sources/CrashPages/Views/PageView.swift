@@ -24,6 +24,14 @@ struct Choice: Encodable, Sendable, Equatable {
   private enum CodingKeys: CodingKey { case name, count }
 }
 
+extension Choice {
+  /// Creates a link; nil without a path.
+  init?(name: String, path: String?, isCurrent: Bool = false) {
+    guard let path else { return nil }
+    (self.name, self.path, self.isCurrent) = (name, path, isCurrent)
+  }
+}
+
 /// The parts of a page around its contents.
 struct Frame: Sendable {
   var title: String

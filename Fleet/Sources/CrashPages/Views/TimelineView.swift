@@ -33,8 +33,8 @@ struct TimelineView: PageView {
     _ series: HourSeries, query: String
   ) {
     let path = { (hour: String) in
-      PagePath.path(
-        "/events", ["q": "since:\(hour):00:00Z until:\(hour):59:59.999999Z" + (query.isEmpty ? "" : " \(query)")])
+      PagePath.search(
+        "/events", "since:\(hour):00:00Z until:\(hour):59:59.999999Z" + (query.isEmpty ? "" : " \(query)"))
     }
     let points = series.points(counts, hours: Self.hours, path: path)
     crashCount = Figure.rounded(points.reduce(0.0) { $0 + Double($1.count) })

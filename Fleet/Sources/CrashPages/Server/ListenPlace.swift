@@ -1,16 +1,16 @@
-import CrashPages
-import Glibc
-import Hummingbird
-import NIOCore
+internal import Glibc
+internal import Hummingbird
+internal import NIOCore
 
-/// Where crash-web listens: on a TCP port of the loopback address, or on a Unix socket.
-enum ListenPlace: Equatable {
+/// Where the pages are served: a port of loopback, or a Unix socket.
+public enum ListenPlace: Equatable, Sendable, CustomStringConvertible {
+  /// A port of loopback; 0 lets the kernel choose.
   case port(host: String, port: Int)
+  /// A Unix socket that only the user can open.
   case socket(path: String)
 
-  /// Parses `PORT`, `HOST:PORT`, or a path with a slash; nil for any other text, and for a host that is not a loopback
-  /// address.
-  init?(_ text: String) {
+  /// Parses `PORT`, `HOST:PORT` or a path with a slash; nil for any other text, and for a host that is not loopback.
+  public init?(_ text: String) {
     if text.contains("/") {
       // The path of a Unix socket has at most 107 bytes.
       guard text.utf8.count <= 107 else { return nil }
@@ -24,6 +24,14 @@ enum ListenPlace: Equatable {
       return nil
     }
     self = .port(host: host == "[::1]" ? "::1" : "127.0.0.1", port: Int(port))
+  }
+
+  /// The port or the path.
+  public var description: String {
+    switch self {
+    case .port(let host, let port): "\(host):\(port)"
+    case .socket(let path): path
+    }
   }
 
   var address: BindAddress {

@@ -11,7 +11,20 @@ struct FakeSource: PageSource {
   /// The error that every call throws.
   var error: SourceError?
 
-  static let time = "2026-11-29T12:00:00.000000Z"
+  /// The time of all events.
+  var time = "2026-11-29T12:00:00.000000Z"
+
+  var advice: String { "Reload this page." }
+
+  /// Strings that a hostile process may choose.
+  static let hostile = [
+    #""><script>alert(1)</script><img src=x onerror=alert(2)>"#, "\u{1b}[31mred\u{1b}]0;title\u{7}",
+    "\u{202e}gnp.exe\u{2066}\u{0627}", String(repeating: "A", count: 10_240), String(repeating: "<\"&'>", count: 2_048),
+    // A combining mark makes another character of a quotation mark; a browser still sees the mark.
+    "\"\u{338} onfocus=alert(3) autofocus x=\"\u{338}", "'\u{338} onmouseover='alert(4)'", "<\u{338}script>",
+    "{{{view.html}}}{{#view}}{{/view}}{{> layout}}", "]]>--><!-- </title></main></textarea>", "\r\nSet-Cookie: a=b",
+    "javascript:alert(5)", "\u{2028}\u{2029}\u{0}\u{7f}\u{85}",
+  ]
 
   private func answer<Value>(_ value: Value) throws(SourceError) -> Value {
     if let error { throw error }
@@ -23,13 +36,13 @@ struct FakeSource: PageSource {
   private var issue: Issue {
     Issue(
       key: "cafe", title: text, sentence: text + ".", programs: [text, text], count: 12_345, hosts: 3, lostRequests: 4,
-      first: Self.time, last: Self.time, builds: 2, firstBuild: text, lastBuild: text, release: text, state: "new",
+      first: time, last: time, builds: 2, firstBuild: text, lastBuild: text, release: text, state: "new",
       newestEvent: "a1")
   }
 
   private var event: Event {
     Event(
-      id: "a1", time: Self.time, program: text, pid: 7, signal: text, sentence: text, place: text, issue: "cafe",
+      id: "a1", time: time, program: text, pid: 7, signal: text, sentence: text, place: text, issue: "cafe",
       release: text, environment: text, route: text, host: text, pod: text)
   }
 
@@ -61,17 +74,17 @@ struct FakeSource: PageSource {
 
   func event(_ id: String) async throws(SourceError) -> EventDetail {
     guard id == "a1", count > 0 else { throw error ?? .notFound("crash '\(id)'") }
-    return try answer(EventDetail(report: Self.report(text, threads: count), newer: "b2", older: "c3"))
+    return try answer(EventDetail(report: Self.report(text, time: time, threads: count), newer: "b2", older: "c3"))
   }
 
   func hours(of issues: [String]?, _: Search) async throws(SourceError) -> [HourCount] {
-    try answer(count == 0 ? [] : (issues ?? [""]).map { HourCount(hour: "2026-11-29T11", key: $0, count: 5) })
+    try answer(count == 0 ? [] : (issues ?? [""]).map { HourCount(hour: String(time.prefix(13)), key: $0, count: 5) })
   }
 
   func incidents(_ query: IncidentSearch) async throws(SourceError) -> Slice<IncidentReport> {
     try slice(
       IncidentReport(
-        id: "a-1", first: Self.time, last: Self.time, count: 9,
+        id: "a-1", first: time, last: time, count: 9,
         process: .init(pid: 7, uid: 0, name: text, executable: text, buildID: text), source: .quarantine,
         kind: .init(text), mode: .init(text), subject: text, sentence: text, confidence: .init(text), site: text),
       limit: query.page.limit)
@@ -82,7 +95,7 @@ struct FakeSource: PageSource {
       program: text, name: text, build: text, bytes: 65_536, detection: 0.8, lower: 0.6, upper: 0.95, hits: 12,
       estimatedAccesses: 15, crashes: 2)
     let group = UseAfterFree.Group(
-      program: text, className: text, access: text, place: text, count: 3, last: Self.time, delay_ns: 12_000_000)
+      program: text, className: text, access: text, place: text, count: 3, last: time, delay_ns: 12_000_000)
     return try answer(
       UseAfterFree(
         classes: Array(repeating: item, count: count), groups: Array(repeating: group, count: count),
@@ -92,15 +105,15 @@ struct FakeSource: PageSource {
   func processes(_ query: PageQuery) async throws(SourceError) -> Slice<AttachedProcess> {
     try slice(
       AttachedProcess(
-        host: text, pid: 7, program: text, executable: text, build: text, start: Self.time, state: text, memory: text,
+        host: text, pid: 7, program: text, executable: text, build: text, start: time, state: text, memory: text,
         containment: text, container: text),
       limit: query.limit)
   }
 
   func builds(_: Search) async throws(SourceError) -> [BuildSummary] {
     let build = BuildSummary(
-      programs: [text], build: text, release: text, count: 5, issues: 2, newIssues: 1, first: Self.time,
-      last: Self.time,
+      programs: [text], build: text, release: text, count: 5, issues: 2, newIssues: 1, first: time,
+      last: time,
       health: .init(
         processHours: 100, crashesPer1000Hours: 2.5, lower: 1, upper: 4, crashFreeRequests: 0.9987, verdict: text))
     return try answer(Array(repeating: build, count: count))
@@ -117,15 +130,15 @@ struct FakeSource: PageSource {
   func alarms() async throws(SourceError) -> Alarms {
     let program = Alarms.Program(
       name: text, level: text, evidence: 400, threshold: 365, usualPerDay: 0.5,
-      days: [.init(date: "2026-11-29", crashes: 3, hits: 1)], lastSwitch: text, lastSwitchTime: Self.time)
-    let decision = Alarms.Decision(time: Self.time, program: text, text: text)
+      days: [.init(date: String(time.prefix(10)), crashes: 3, hits: 1)], lastSwitch: text, lastSwitchTime: time)
+    let decision = Alarms.Decision(time: time, program: text, text: text)
     return try answer(
       Alarms(
         programs: Array(repeating: program, count: count), decisions: Array(repeating: decision, count: count)))
   }
 
-  /// A report in which every string is `text`.
-  static func report(_ text: String, threads: Int = 1) -> CrashReport {
+  /// A report whose strings all are `text`.
+  static func report(_ text: String, time: String = FakeSource().time, threads: Int = 1) -> CrashReport {
     let frame = CrashReport.Frame(
       address: 0x1000, function: text, mangled: text, file: text, line: 12, image: text, isOwn: true, trust: .context)
     let thread = { (number: Int) in
