@@ -230,6 +230,15 @@ test-fleet: build ## @evidence Test crash-fleet with a private PostgreSQL, and t
 
 demo-fleet: build ## @daily Crash programs on three simulated hosts, and show the issues of their fleet
 	@scripts/install-packages $(FLEET_PACKAGES)
+# This target is not a part of `make ci`, because it builds Hummingbird, and needs Chromium.
+check-browser: build $(VENV)/bin/python3 ## @evidence Open every page in Chromium: layout, requests, accessibility
+	@scripts/install-packages $(FLEET_HEADERS) chromium fonts-dejavu-core
+	$(SWIFT) build $(FLEET) --product crash-web
+	$(SWIFT) build $(FLEET) --product pages-sample
+	$(VENV)/bin/pip install -q --no-deps axe-playwright-python
+	scripts/check/browser .build/debug .build-fleet/debug --shots .build-logs/browser \
+	  --axe "$$(find $(VENV)/lib -name axe.min.js)"
+
 	@scripts/step "build of crash-fleet" .build-logs/demo-fleet.log $(SWIFT) build $(FLEET) --product crash-fleet
 	@scripts/fleet/demo .build/debug .build-fleet/debug/crash-fleet
 
