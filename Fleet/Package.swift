@@ -65,10 +65,14 @@ let service: [Target] = [
       .product(name: "HummingbirdTLS", package: "hummingbird"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
       .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
     ] + nio("NIOCore")),
+  // The pages of a tenant, over the database.
+  .target(
+    name: "FleetPages", dependencies: ["CrashPages", "FleetStore", shield("CrashReport"), shield("CrashClient")]),
   .executableTarget(
     name: "crash-fleet",
     dependencies: [
-      "FleetServer", "FleetStore", "SettingsFiles", shield("CrashClient"), shield("CrashReport"), log, arguments,
+      "CrashPages", "FleetPages", "FleetServer", "FleetStore", "SettingsFiles", shield("CrashClient"),
+      shield("CrashReport"), log, arguments,
     ]),
 ]
 
@@ -90,7 +94,11 @@ let pages: [Target] = [
 
 let tests: [Target] = [
   .testTarget(
-    name: "FleetTests", dependencies: ["CInflate", "FleetServer", "FleetStore", "crash-fleet", shield("CrashReport")]),
+    name: "FleetTests",
+    dependencies: [
+      "CInflate", "CrashPages", "FleetPages", "FleetServer", "FleetStore", "crash-fleet", shield("CrashReport"),
+      shield("CrashClient"),
+    ]),
   // The pages with strings that a hostile process chose, for tests and for a browser.
   .executableTarget(
     name: "pages-sample",

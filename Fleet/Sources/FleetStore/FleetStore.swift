@@ -81,7 +81,12 @@ public final class FleetStore: Sendable {
     return try result.get()
   }
 
-  /// Repeats a call after a temporary failure, with a short delay.
+  /// Returns the rows of a statement that changes nothing.
+  package func rows(_ statement: Statement, _ parameters: Parameters) async throws(FleetError) -> [[String?]] {
+    try await retrying { connection throws(FleetError) in try connection.run(statement, parameters).rows }
+  }
+
+  /// Repeats a call whose failures are temporary, with a short delay.
   ///
   /// Precondition: the call is idempotent, because the outcome of a failed commit is unknown.
   func retrying<Value: Sendable>(

@@ -1,5 +1,6 @@
 // Parses the program's command line.
 import ArgumentParser
+import CrashPages
 import CrashProtocol
 import CrashReport
 import SettingsFiles
@@ -25,9 +26,10 @@ struct CrashFleet: AsyncParsableCommand {
         crash-fleet token add shop --name web-hosts
         crash-fleet serve
         crash-fleet doctor
+        crash-fleet web --tenant shop
       """,
     version: ProductVersion.line(of: "crash-fleet", commit: ""),
-    subcommands: [Serve.self, Migrate.self, Doctor.self, Token.self, Issues.self])
+    subcommands: [Serve.self, Migrate.self, Doctor.self, Token.self, Issues.self, Web.self])
 
   @OptionGroup var settings: SettingsOptions
 
@@ -50,7 +52,7 @@ struct CrashFleet: AsyncParsableCommand {
         complain(error is SettingsError ? "\(error)" : fullMessage(for: error).replacing("Error: ", with: ""))
         Glibc.exit(2)
       }
-      if error is FleetError || error is Failure {
+      if error is FleetError || error is Failure || error is StartFailure {
         complain("\(error)")
         Glibc.exit(1)
       }

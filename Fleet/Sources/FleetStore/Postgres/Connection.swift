@@ -1,31 +1,27 @@
 import CPostgres
 
-/// A statement.
-///
-/// Each connection prepares it once.
-struct Statement: Sendable {
-  /// The name of the prepared statement.
-  ///
-  /// It must be unique.
+/// A statement, which each connection prepares once.
+package struct Statement: Sendable {
+  /// The name of the prepared statement, which is unique.
   var name: String
   var sql: String
+
+  package init(name: String, sql: String) { (self.name, self.sql) = (name, sql) }
 }
 
 /// The rows of a result, as text.
-struct Rows: Sendable {
-  var rows: [[String?]] = []
+package struct Rows: Sendable {
+  package var rows: [[String?]] = []
 
   /// The first column of the first row.
-  var first: String? { rows.first?.first ?? nil }
+  package var first: String? { rows.first?.first ?? nil }
 }
 
 extension [String?] {
-  /// The integer in a column; 0 for null.
-  ///
-  /// No statement here returns null where null and 0 differ.
-  func integer(_ column: Int) -> Int64 { self[column].flatMap { Int64($0) } ?? 0 }
-  func text(_ column: Int) -> String { self[column] ?? "" }
-  func flag(_ column: Int) -> Bool { self[column] == "t" }
+  /// The integer in a column; 0 for null, because no statement here returns null for a number that has a meaning.
+  package func integer(_ column: Int) -> Int64 { self[column].flatMap { Int64($0) } ?? 0 }
+  package func text(_ column: Int) -> String { self[column] ?? "" }
+  package func flag(_ column: Int) -> Bool { self[column] == "t" }
 }
 
 /// One connection to PostgreSQL. Its calls block.

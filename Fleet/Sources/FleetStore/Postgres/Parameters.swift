@@ -1,6 +1,6 @@
 /// The parameters of one statement, in PostgreSQL's binary format.
-struct Parameters: Sendable {
-  /// The types of array elements that statements use, with their OIDs in PostgreSQL.
+package struct Parameters: Sendable {
+  /// The types of array elements that statements use, with their object ids in PostgreSQL.
   private enum Element: Int32 {
     case bytes = 17
     case int64 = 20
@@ -12,7 +12,10 @@ struct Parameters: Sendable {
   private(set) var bytes: [UInt8] = []
   private(set) var ends: [Int32] = []
 
-  static func + (left: Parameters, right: Parameters) -> Parameters {
+  /// Creates an empty list.
+  package init() {}
+
+  package static func + (left: Parameters, right: Parameters) -> Parameters {
     var sum = left
     let base = Int32(clamping: left.bytes.count)
     sum.bytes += right.bytes
@@ -20,21 +23,23 @@ struct Parameters: Sendable {
     return sum
   }
 
-  static func int32(_ value: Int32) -> Parameters { one { $0.append(value) } }
-  static func int64(_ value: Int64) -> Parameters { one { $0.append(value) } }
-  static func text(_ value: String) -> Parameters { one { $0.bytes += value.utf8 } }
+  package static func int32(_ value: Int32) -> Parameters { one { $0.append(value) } }
+  package static func int64(_ value: Int64) -> Parameters { one { $0.append(value) } }
+  package static func text(_ value: String) -> Parameters { one { $0.bytes += value.utf8 } }
   static func bytes(_ value: [UInt8]) -> Parameters { one { $0.bytes += value } }
-  static func uuid(_ value: UInt128) -> Parameters { one { $0.append(value) } }
-  static var null: Parameters {
+  package static func uuid(_ value: UInt128) -> Parameters { one { $0.append(value) } }
+  /// A text, or null.
+  package static func optionalText(_ value: String?) -> Parameters { value.map(text) ?? null }
+  package static var null: Parameters {
     var parameters = Parameters()
     parameters.ends.append(-1)
     return parameters
   }
 
   static func int32s(_ values: [Int32]) -> Parameters { array(.int32, values) { $0.append($1) } }
-  static func int64s(_ values: [Int64]) -> Parameters { array(.int64, values) { $0.append($1) } }
+  package static func int64s(_ values: [Int64]) -> Parameters { array(.int64, values) { $0.append($1) } }
   static func uuids(_ values: [UInt128]) -> Parameters { array(.uuid, values) { $0.append($1) } }
-  static func texts(_ values: [String]) -> Parameters { array(.text, values) { $0.bytes += $1.utf8 } }
+  package static func texts(_ values: [String]) -> Parameters { array(.text, values) { $0.bytes += $1.utf8 } }
   static func optionalTexts(_ values: [String?]) -> Parameters {
     array(.text, values, isNull: { $0 == nil }) { $0.bytes += ($1 ?? "").utf8 }
   }

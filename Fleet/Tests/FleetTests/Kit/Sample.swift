@@ -1,14 +1,10 @@
 import CrashReport
 import FleetStore
-import Glibc
+import Foundation
 
 /// Reports and counters for tests.
 enum Sample {
-  static let now_us: Int64 = {
-    var time = timespec()
-    unsafe clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec) * 1_000_000
-  }()
+  static let now_us = Int64(Date().timeIntervalSince1970) * 1_000_000
 
   static func group(_ key: String = "a1") -> IncomingGroup {
     IncomingGroup(

@@ -76,11 +76,11 @@ final class TestClient {
   }
 
   func request(
-    _ method: String = "POST", _ path: String = "/v1/reports", token: String?, body: [UInt8] = [],
-    headers: [String] = []
+    _ method: String = "POST", _ path: String = "/v1/reports", host: String = "fleet", token: String?,
+    body: [UInt8] = [], headers: [String] = []
   ) throws -> Answer {
     let lines =
-      ["\(method) \(path) HTTP/1.1", "Host: fleet", "Content-Length: \(body.count)"]
+      ["\(method) \(path) HTTP/1.1", "Host: \(host)", "Content-Length: \(body.count)"]
       + (token.map { ["Authorization: Bearer \($0)"] } ?? []) + headers
     send(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body)
     return try answer()

@@ -1,0 +1,114 @@
+public import CrashPages
+internal import CrashProtocol
+internal import CrashReport
+internal import FleetStore
+
+extension FleetSource {
+  /// Returns a page of whole reports, newest first.
+  ///
+  /// Crashes that hosts only counted are in no list.
+  public func events(_ query: EventQuery) async throws(SourceError) -> Slice<Event> {
+    let before = try query.page.cursor.map(Position.init(cursor:))
+    let limit = Int64(query.page.limit)
+    let found = try await rows(
+      Self.list, query.search,
+      (before.map { .int64($0.time_us) + .uuid($0.id) } ?? .null + .null) + .int64(limit + 1))
+    let page = found.prefix(query.page.limit)
+    let last = page.last.flatMap { row in Self.number(row.text(0)).map { Position(time_us: row.integer(1), id: $0) } }
+    return Slice(page.map(Self.event), next: found.count > limit ? last?.cursor : nil)
+  }
+
+  /// Returns the report with this id.
+  public func event(_ id: String) async throws(SourceError) -> EventDetail {
+    guard let number = Self.number(id) else { throw .notFound("crash '\(id)'") }
+    guard let row = try await rows(Self.one, .int32(tenant) + .uuid(number)).first else {
+      throw .notFound("crash '\(id)'")
+    }
+    // The form of PostgreSQL for bytes, which libpq returns as text.
+    guard let body = Self.bytes(hexadecimal: row.text(0)) else { throw .unavailable("the report has no JSON") }
+    let report: CrashReport
+    do { report = try ReportCoding.decode(body) } catch {
+      // Hosts may run another version of crashd.
+      throw .unavailable("the report has another format: \(error)")
+    }
+    let place: Parameters = .int32(tenant) + .int64(row.integer(1)) + .int64(row.integer(2)) + .uuid(number)
+    let neighbors = try await rows(Self.neighbors, place).first ?? [nil, nil]
+    return EventDetail(report: report, issue: row.text(1), newer: neighbors[0], older: neighbors[1])
+  }
+
+  /// A place in the list of reports.
+  private struct Position {
+    var time_us: Int64
+    var id: UInt128
+
+    init(time_us: Int64, id: UInt128) { (self.time_us, self.id) = (time_us, id) }
+
+    init(cursor: String) throws(SourceError) {
+      let parts = cursor.split(separator: "-", maxSplits: 1)
+      guard parts.count == 2, let time_us = Int64(parts[0]), let id = FleetSource.number(parts[1]) else {
+        throw .invalidSearch("no page '\(cursor)'")
+      }
+      (self.time_us, self.id) = (time_us, id)
+    }
+
+    var cursor: String {
+      let digits = String(id, radix: 16)
+      return "\(time_us)-" + String(repeating: "0", count: 32 - digits.count) + digits
+    }
+  }
+
+  private static func number(_ text: some StringProtocol) -> UInt128? {
+    text.utf8.count == 32 ? FleetStore.machine(String(text)) : nil
+  }
+
+  private static func bytes(hexadecimal text: String) -> [UInt8]? {
+    let digits = Array(text.utf8)
+    guard digits.count % 2 == 0 else { return nil }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(digits.count / 2)
+    for at in stride(from: 0, to: digits.count, by: 2) {
+      guard let high = Character(Unicode.Scalar(digits[at])).hexDigitValue,
+        let low = Character(Unicode.Scalar(digits[at + 1])).hexDigitValue
+      else { return nil }
+      bytes.append(UInt8(high << 4 | low))
+    }
+    return bytes
+  }
+
+  private static func event(_ row: [String?]) -> Event {
+    Event(
+      id: row.text(0), time: time(row.integer(1)), program: row.text(2), signal: row.text(3),
+      sentence: row.text(4), issue: row.text(5), release: row[6], environment: row[7], route: row[8], host: row.text(9))
+  }
+
+  private static let list = Statement(
+    name: "page_events",
+    sql: """
+      select replace(r.id::text, '-', ''), (extract(epoch from r.time) * 1e6)::bigint, b.program, r.signal, i.title,
+        i.id, r.release, r.environment, r.route, o.name
+      from report r join alias a on a.id = r.alias join issue i on i.id = a.issue join build b on b.id = r.build
+      join host o on o.id = r.host
+      where \(SearchSQL.reports) and ($\(SearchSQL.next)::bigint is null or (r.time, r.id)
+        < (timestamptz 'epoch' + $\(SearchSQL.next)::bigint * interval '1 microsecond', $\(SearchSQL.next + 1)::uuid))
+      order by r.time desc, r.id desc limit $\(SearchSQL.next + 2)::bigint
+      """)
+
+  private static let one = Statement(
+    name: "page_event",
+    sql: """
+      select encode(r.body, 'hex'), a.issue, (extract(epoch from r.time) * 1e6)::bigint from report r
+      join alias a on a.id = r.alias where r.tenant = $1::int and r.id = $2::uuid limit 1
+      """)
+
+  private static let neighbors = Statement(
+    name: "page_neighbors",
+    sql: """
+      with place (time, id) as (select timestamptz 'epoch' + $3::bigint * interval '1 microsecond', $4::uuid),
+      own as (select id from alias where tenant = $1::int and issue = $2::bigint)
+      select (
+        select replace(r.id::text, '-', '') from report r where r.alias in (select id from own)
+          and (r.time, r.id) > (select time, id from place) order by r.time, r.id limit 1), (
+        select replace(r.id::text, '-', '') from report r where r.alias in (select id from own)
+          and (r.time, r.id) < (select time, id from place) order by r.time desc, r.id desc limit 1)
+      """)
+}

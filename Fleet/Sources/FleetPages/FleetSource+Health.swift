@@ -1,0 +1,82 @@
+public import CrashPages
+internal import CrashReport
+internal import FleetStore
+internal import Glibc
+
+extension FleetSource {
+  /// Returns the builds that the fleet saw last.
+  public func builds(_ search: Search) async throws(SourceError) -> [BuildSummary] {
+    try await rows(Self.list, search).map { row in
+      BuildSummary(
+        programs: [row.text(0)], build: row.text(1), release: row[2], count: Int(row.integer(3)),
+        issues: Int(row.integer(4)), newIssues: Int(row.integer(5)), first: Self.time(row.integer(6)),
+        last: Self.time(row.integer(7)))
+    }
+  }
+
+  /// Returns the checks of the database, and the hosts of the tenant.
+  public func health() async throws(SourceError) -> ServiceHealth {
+    let findings: [FleetStore.Finding]
+    do throws(FleetError) { findings = try await store.diagnose(now_us: Self.now_us()) } catch {
+      throw .unavailable("\(error)")
+    }
+    let level: ServiceHealth.Level =
+      findings.contains { $0.level == .bad } ? .bad : findings.contains { $0.level == .warning } ? .notice : .good
+    let worst = findings.first { $0.level == .bad } ?? findings.first { $0.level == .warning }
+    let sum = try await rows(Self.countHosts, .int32(tenant)).first ?? []
+    let hosts = try await rows(Self.lastHosts, .int32(tenant)).map { row in
+      ServiceHealth.Fact(
+        row.text(0), "last seen \(row.text(1)) UTC" + (row[2].map { ", the clock is \($0) s ahead" } ?? ""),
+        row[2] == nil ? nil : .notice)
+    }
+    return ServiceHealth(
+      sentence: worst.map { $0.text } ?? "The database keeps what hosts send.", level: level,
+      sections: [
+        .init("Database", findings.map { .init($0.level.rawValue, $0.text, Self.level($0.level)) }),
+        .init(
+          "Hosts",
+          [.init("Hosts", count: Int(sum.integer(0))), .init("Seen in the last 24 hours", count: Int(sum.integer(1)))]),
+        .init("Hosts seen last", hosts),
+      ].filter { !$0.facts.isEmpty })
+  }
+
+  private static func level(_ level: FleetStore.Finding.Level) -> ServiceHealth.Level {
+    switch level {
+    case .good: .good
+    case .warning: .notice
+    case .bad: .bad
+    }
+  }
+
+  private static func now_us() -> Int64 {
+    var time = timespec()
+    // Invariant: the kernel fills in the structure during the call. CLOCK_REALTIME always exists.
+    unsafe clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
+  }
+
+  private static let list = Statement(
+    name: "page_builds",
+    sql: """
+      select b.program, b.build, b.release, sum(h.crashes)::bigint, count(distinct i.id),
+        count(distinct i.id) filter (where i.first_build = b.id), (extract(epoch from min(h.hour)) * 1e6)::bigint,
+        (extract(epoch from max(h.hour)) * 1e6)::bigint
+      from issue i join alias a on a.issue = i.id join alias_hour h on h.alias = a.id join build b on b.id = h.build
+      where \(SearchSQL.issues) and \(SearchSQL.hours)
+      group by b.id order by b.id desc limit 100
+      """)
+
+  private static let countHosts = Statement(
+    name: "page_count_hosts",
+    sql: """
+      select count(*), count(*) filter (where last_seen > now() - interval '1 day') from host where tenant = $1::int
+      """)
+
+  private static let lastHosts = Statement(
+    name: "page_hosts",
+    sql: """
+      select name, to_char(last_seen at time zone 'UTC', 'YYYY-MM-DD HH24:MI'),
+        case when abs(clock_ahead_ms) > 60000 then clock_ahead_ms / 1000 end
+      from host where tenant = $1::int order by last_seen desc, id desc limit 80
+      """)
+}

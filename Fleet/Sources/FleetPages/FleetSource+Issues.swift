@@ -1,0 +1,132 @@
+public import CrashPages
+public import CrashProtocol
+internal import FleetStore
+
+extension FleetSource {
+  /// Returns a page of issues.
+  public func issues(_ query: IssueQuery) async throws(SourceError) -> Slice<Issue> {
+    let (offset, limit) = (try Self.offset(query.page.cursor), Int64(query.page.limit))
+    let statement =
+      switch query.order {
+      case .last: Self.byLast
+      case .first: Self.byFirst
+      case .count: Self.byCount
+      }
+    let found = try await rows(statement, query.search, .int64(limit + 1) + .int64(offset))
+    return Slice(
+      found.prefix(query.page.limit).map(Self.issue), next: found.count > limit ? String(offset + limit) : nil)
+  }
+
+  /// Returns the issue with this number, or with a group of this key.
+  public func issue(_ key: String) async throws(SourceError) -> IssueDetail {
+    let found = try await rows(Self.byLast, Search(filter: ReportFilter(group: key)), .int64(2) + .int64(0))
+    guard let row = found.first else { throw .notFound("issue '\(key)'") }
+    // Two programs may have groups of one key.
+    guard found.count == 1 else { throw .ambiguous("issue '\(key)'") }
+    let number: Parameters = .int32(tenant) + .int64(row.integer(0))
+    var distributions: [IssueDetail.Distribution] = []
+    var (sampled, sample): ([String: [IssueDetail.Value]], Int?) = ([:], nil)
+    for (property, statement) in [(SearchTerm.build, Self.builds), (.host, Self.hosts)] {
+      let values = try await rows(statement, number).map {
+        IssueDetail.Value(value: $0.text(0), count: Int($0.integer(1)))
+      }
+      distributions.append(IssueDetail.Distribution(property: property.rawValue, values: values))
+    }
+    for row in try await rows(Self.sample, number) {
+      sampled[row.text(0), default: []].append(IssueDetail.Value(value: row.text(1), count: Int(row.integer(2))))
+      sample = Int(row.integer(3))
+    }
+    for term in [SearchTerm.release, .environment, .signal, .route, .unit] {
+      guard let values = sampled[term.rawValue] else { continue }
+      distributions.append(IssueDetail.Distribution(property: term.rawValue, values: values, sample: sample))
+    }
+    return IssueDetail(issue: Self.issue(row), distributions: distributions)
+  }
+
+  /// Returns the numbers of crashes by hour, from the counters.
+  public func hours(of issues: [String]?, _ search: Search) async throws(SourceError) -> [HourCount] {
+    guard let issues else {
+      return try await rows(Self.allHours, search).map {
+        HourCount(hour: $0.text(0), key: "", count: Int($0.integer(1)))
+      }
+    }
+    return try await rows(Self.hoursOfIssues, search, .int64s(issues.compactMap { Int64($0) })).map {
+      HourCount(hour: $0.text(0), key: $0.text(2), count: Int($0.integer(1)))
+    }
+  }
+
+  private static func issue(_ row: [String?]) -> Issue {
+    Issue(
+      key: row.text(0), title: row.text(1), programs: [row.text(2)], count: Int(row.integer(3)),
+      hosts: Int(row.integer(4)), first: time(row.integer(5)), last: time(row.integer(6)),
+      builds: Int(row.integer(7)), firstBuild: row.text(8), lastBuild: row.text(9), release: row[10],
+      state: row.text(11), newestEvent: row[12])
+  }
+
+  private static let byLast = list("last", order: "i.last_seen desc, i.id desc")
+  private static let byFirst = list("first", order: "i.first_seen desc, i.id desc")
+  private static let byCount = list("count", order: "i.crashes desc, i.id desc")
+
+  // The page is chosen first, so that only its rows need the builds and the newest report.
+  private static func list(_ name: String, order: String) -> Statement {
+    Statement(
+      name: "page_issues_\(name)",
+      sql: """
+        with page as materialized (
+          select i.* from issue i where \(SearchSQL.issues)
+          order by \(order) limit $\(SearchSQL.next)::bigint offset $\(SearchSQL.next + 1)::bigint)
+        select i.id, i.title, i.program, i.crashes, i.hosts, (extract(epoch from i.first_seen) * 1e6)::bigint,
+          (extract(epoch from i.last_seen) * 1e6)::bigint,
+          (select count(distinct h.build) from alias a join alias_hour h on h.alias = a.id where a.issue = i.id),
+          f.build, l.build, l.release, i.state, (
+            select replace(r.id::text, '-', '') from alias a cross join lateral (
+              select id, time from report where alias = a.id order by time desc limit 1) r
+            where a.issue = i.id order by r.time desc limit 1)
+        from page i left join build f on f.id = i.first_build left join build l on l.id = i.last_build
+        order by \(order)
+        """)
+  }
+
+  private static let builds = Statement(
+    name: "page_issue_builds",
+    sql: """
+      select b.build, sum(h.crashes)::bigint from alias a join alias_hour h on h.alias = a.id
+      join build b on b.id = h.build where a.tenant = $1::int and a.issue = $2::bigint
+      group by 1 order by 2 desc, 1 limit 100
+      """)
+
+  private static let hosts = Statement(
+    name: "page_issue_hosts",
+    sql: """
+      select o.name, sum(c.crashes)::bigint from alias a join counter c on c.alias = a.id
+      join host o on o.id = c.host where a.tenant = $1::int and a.issue = $2::bigint
+      group by 1 order by 2 desc, 1 limit 100
+      """)
+
+  // Whole reports have these facts, so they are counted in the newest 100 reports.
+  private static let sample = Statement(
+    name: "page_issue_sample",
+    sql: """
+      with newest as materialized (
+        select r.* from alias a join report r on r.alias = a.id
+        where a.tenant = $1::int and a.issue = $2::bigint order by r.time desc limit 100)
+      select v.property, v.value, count(*), (select count(*) from newest) from newest r cross join lateral (values
+        ('release', r.release), ('environment', r.environment), ('signal', r.signal), ('route', r.route),
+        ('unit', r.unit)) v (property, value)
+      where v.value <> '' group by 1, 2 order by 1, 3 desc, 2
+      """)
+
+  private static let allHours = hours("all", key: "''", and: "")
+  private static let hoursOfIssues = hours(
+    "issues", key: "a.issue::text", and: "and a.issue = any ($\(SearchSQL.next)::bigint[])")
+
+  private static func hours(_ name: String, key: String, and condition: String) -> Statement {
+    Statement(
+      name: "page_hours_\(name)",
+      sql: """
+        select to_char(h.hour at time zone 'UTC', 'YYYY-MM-DD"T"HH24'), sum(h.crashes)::bigint, \(key)
+        from issue i join alias a on a.issue = i.id join alias_hour h on h.alias = a.id join build b on b.id = h.build
+        where \(SearchSQL.issues) and \(SearchSQL.hours) \(condition) group by 1, 3
+        """)
+  }
+}

@@ -1,0 +1,58 @@
+public import CrashPages
+internal import CrashProtocol
+internal import CrashReport
+public import FleetStore
+
+/// The pages of one tenant of a fleet, over its database.
+///
+/// Each statement has the tenant as its first parameter, and selects only the rows of this tenant.
+public struct FleetSource: PageSource {
+  let store: FleetStore
+  let tenant: Int32
+  private let name: String
+
+  /// Creates the source of a tenant.
+  public init(_ store: FleetStore, tenant: Int32, named name: String) {
+    (self.store, self.tenant, self.name) = (store, tenant, name)
+  }
+
+  /// What the reader can do.
+  public var advice: String { "Check it with 'crash-fleet doctor', then reload this page." }
+
+  /// Describes the tenant.
+  public func scope() -> Scope {
+    // Reports have them, but the database has no columns for them.
+    let unknown: [SearchTerm] = [.pod, .executable, .class, .trace, .tag, .pid]
+    return Scope(
+      name: name, sections: [.timeline, .builds, .health], terms: SearchTerm.allCases.filter { !unknown.contains($0) },
+      states: ["new", "regressed", "open", "resolved", "muted"])
+  }
+
+  /// Runs a statement whose first parameters are the tenant and the conditions of a search.
+  func rows(
+    _ statement: Statement, _ search: Search, _ more: Parameters = Parameters()
+  ) async throws(SourceError) -> [[String?]] {
+    try await rows(statement, .int32(tenant) + SearchSQL.parameters(search) + more)
+  }
+
+  /// Runs a statement whose first parameter is the tenant.
+  func rows(_ statement: Statement, _ parameters: Parameters) async throws(SourceError) -> [[String?]] {
+    do throws(FleetError) { return try await store.rows(statement, parameters) } catch {
+      throw .unavailable("\(error)")
+    }
+  }
+
+  /// Returns the number of items before a page.
+  static func offset(_ cursor: String?) throws(SourceError) -> Int64 {
+    guard let cursor else { return 0 }
+    guard let offset = Int64(cursor), (0...1_000_000).contains(offset) else {
+      throw .invalidSearch("no page '\(cursor)'")
+    }
+    return offset
+  }
+
+  /// Returns a time of the database as RFC 3339.
+  static func time(_ microseconds: Int64) -> String {
+    Timestamp.string(since1970_ns: UInt64(clamping: microseconds).multipliedReportingOverflow(by: 1_000).partialValue)
+  }
+}

@@ -1,0 +1,76 @@
+internal import CrashPages
+internal import CrashProtocol
+internal import FleetStore
+
+/// The conditions of a search as SQL.
+///
+/// Strings of a search are parameters only.
+enum SearchSQL {
+  /// The parameters $2 to $15.
+  static func parameters(_ search: Search) -> Parameters {
+    let filter = search.filter
+    let words = (search.text ?? "").split(separator: " ").map(String.init)
+    let sets: Parameters = .texts(search.states ?? []) + .texts(words)
+    let first = [filter.name, filter.signal, search.cause, filter.group, search.build, search.host]
+    let texts = first + [filter.release, filter.environment, filter.unit, filter.route, filter.since, filter.until]
+    // PostgreSQL's texts contain no null characters.
+    return texts.reduce(sets) { $0 + .optionalText($1?.replacing("\0", with: "\u{fffd}")) }
+  }
+
+  /// The number of the first parameter after those of a search.
+  static let next = 16
+
+  /// Selects issues `i` of the tenant $1.
+  static let issues = """
+    i.tenant = $1::int and i.crashes > 0
+    and (cardinality($2::text[]) = 0 or i.state = any ($2::text[]))
+    and not exists (select from unnest($3::text[]) word where strpos(lower(i.title), lower(word)) = 0)
+    and ($4::text is null or strpos(lower(i.program), lower($4::text)) > 0)
+    and ($5::text is null or i.signal = $5::text)
+    and ($6::text is null or i.cause = $6::text)
+    and ($7::text is null or \(group))
+    and (coalesce($8::text, $14::text, $15::text) is null or exists (
+      select from alias a join alias_hour h on h.alias = a.id join build b on b.id = h.build
+      where a.issue = i.id and \(hours)))
+    and ($9::text is null or exists (
+      select from alias a join alias_host p on p.alias = a.id join host o on o.id = p.host
+      where a.issue = i.id and \(host)))
+    and (coalesce($10::text, $11::text, $12::text, $13::text) is null or exists (
+      select from alias a join report r on r.alias = a.id where a.issue = i.id and \(facts)))
+    """
+
+  /// Selects hours `h` with their build `b`.
+  static let hours = """
+    ($8::text is null or starts_with(b.build, $8::text))
+    and ($14::text is null or h.hour >= date_trunc('hour', $14::timestamptz))
+    and ($15::text is null or h.hour <= $15::timestamptz)
+    """
+
+  /// Selects reports `r` of the tenant $1, with their issue `i`, build `b` and host `o`.
+  static let reports = """
+    r.tenant = $1::int
+    and (cardinality($2::text[]) = 0 or i.state = any ($2::text[]))
+    and not exists (select from unnest($3::text[]) word where strpos(lower(i.title), lower(word)) = 0)
+    and ($4::text is null or strpos(lower(b.program), lower($4::text)) > 0)
+    and ($5::text is null or r.signal = $5::text)
+    and ($6::text is null or r.cause = $6::text)
+    and ($7::text is null or \(group))
+    and ($8::text is null or starts_with(b.build, $8::text))
+    and ($9::text is null or \(host))
+    and \(facts)
+    and ($14::text is null or r.time >= $14::timestamptz)
+    and ($15::text is null or r.time <= $15::timestamptz)
+    """
+
+  // The number of an issue, or the whole key of one of its groups.
+  private static let group = """
+    (i.id::text = $7::text or exists (select from alias k where k.issue = i.id and k.key = $7::text))
+    """
+
+  private static let host = "(o.name = $9::text or o.machine::text = $9::text)"
+
+  private static let facts = """
+    ($10::text is null or r.release = $10::text) and ($11::text is null or r.environment = $11::text)
+    and ($12::text is null or r.unit = $12::text) and ($13::text is null or r.route = $13::text)
+    """
+}
