@@ -39,7 +39,7 @@ CONTAINER_PACKAGES := $(DEB_PACKAGES) buildah crun debootstrap podman
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
-.PHONY: fleet test-fleet demo-fleet fleet-faults bench-fleet integrations check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile containment containment-table measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean bench-containment \
+.PHONY: check-browser deb-fleet install-fleet fleet test-fleet demo-fleet fleet-faults bench-fleet integrations check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile containment containment-table measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean bench-containment \
   build-packages test-packages check-format aarch64 aarch64-packages aarch64-build aarch64-slice aarch64-test aarch64-matrix aarch64-peers check-aarch64 check-aarch64-slice check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-unsupported check-descriptors check-containment check-verdicts check-grouping check-faults check-kubernetes check-sinks containers \
   checks sanitizer-builds build-address build-thread test-debug test-release test-sanitizers test-address test-thread
 
@@ -219,8 +219,10 @@ FLEET := --package-path Fleet --scratch-path .build-fleet
 
 fleet: build-packages ## @install Build crash-fleet, and crash-web, the pages of `crashctl web`
 	@scripts/install-packages $(FLEET_PACKAGES)
-	$(SWIFT) build -c release $(FLEET) --product crash-fleet
-	$(SWIFT) build -c release $(FLEET) --product crash-web
+	@for product in crash-fleet crash-web; do \
+	  $(SWIFT) build -c release --static-swift-stdlib $(FLEET) --product $$product; \
+	done
+	@scripts/build/manuals .build-fleet fleet
 
 # This target is not a part of `make ci`, because it builds Hummingbird.
 test-fleet: build ## @evidence Test crash-fleet with a private PostgreSQL, and the pages with a real crashd
@@ -228,8 +230,6 @@ test-fleet: build ## @evidence Test crash-fleet with a private PostgreSQL, and t
 	$(SWIFT) build $(FLEET) --build-tests
 	CRASHSHIELD_BINARIES=$(CURDIR)/.build/debug $(SWIFT_TEST) $(FLEET) --skip-build
 
-demo-fleet: build ## @daily Crash programs on three simulated hosts, and show the issues of their fleet
-	@scripts/install-packages $(FLEET_PACKAGES)
 # This target is not a part of `make ci`, because it builds Hummingbird, and needs Chromium.
 check-browser: build $(VENV)/bin/python3 ## @evidence Open every page in Chromium: layout, requests, accessibility
 	@scripts/install-packages $(FLEET_HEADERS) chromium fonts-dejavu-core
@@ -239,6 +239,8 @@ check-browser: build $(VENV)/bin/python3 ## @evidence Open every page in Chromiu
 	scripts/check/browser .build/debug .build-fleet/debug --shots .build-logs/browser \
 	  --axe "$$(find $(VENV)/lib -name axe.min.js)"
 
+demo-fleet: build ## @daily Crash programs on three simulated hosts, and show the issues of their fleet
+	@scripts/install-packages $(FLEET_PACKAGES)
 	@scripts/step "build of crash-fleet" .build-logs/demo-fleet.log $(SWIFT) build $(FLEET) --product crash-fleet
 	@scripts/fleet/demo .build/debug .build-fleet/debug/crash-fleet
 
@@ -359,9 +361,9 @@ fuzz: build ## @evidence Fuzz each reader of untrusted bytes, 4.9 times FUZZ_SEC
 	scripts/fuzz/elf $$(( $(FUZZ_SECONDS) / 6 )) control-reader
 	scripts/fuzz/daemon $$(( $(FUZZ_SECONDS) / 4 )) .build/debug
 
-box: release ## @evidence Test service and package under a real systemd (root)
+box: release fleet ## @evidence Test service and package under a real systemd (root)
 	@scripts/install-packages $(BOX_PACKAGES)
-	@scripts/box/run $(RELEASE)/release
+	@scripts/box/run $(RELEASE)/release .build-fleet/release
 
 # Builds the packages without lintian, because `make box` runs lintian.
 containers: release ## @evidence Build the container images, and crash servers in containers (root)
@@ -486,12 +488,20 @@ deb: release ## @install Pack what `make release` builds as .deb files in .build
 	@scripts/build/deb $(RELEASE)/release .build-deb
 	@lintian --fail-on error,warning .build-deb/*.deb
 
+deb-fleet: release fleet ## @install Pack the same, and crash-fleet and crash-web of `make fleet`
+	@scripts/install-packages $(DEB_PACKAGES)
+	@scripts/build/deb $(RELEASE)/release .build-deb .build-fleet/release
+	@lintian --fail-on error,warning .build-deb/*.deb
+
 install: ## @install Install what `make release` built (PREFIX, DESTDIR)
 	@scripts/install-files "$(RELEASE)/release" "$(DESTDIR)" "$(PREFIX)"
 
-dist: release ## @install Write a release to .build-dist: sources, programs, packages, SBOM, checksums
+install-fleet: ## @install Install what `make fleet` built (PREFIX, DESTDIR)
+	@scripts/install-fleet .build-fleet/release "$(DESTDIR)" "$(PREFIX)"
+
+dist: release fleet ## @install Write a release to .build-dist: sources, programs, packages, SBOM, checksums
 	@scripts/install-packages $(DEB_PACKAGES)
-	@scripts/build/dist $(RELEASE)/release .build-dist
+	@scripts/build/dist $(RELEASE)/release .build-dist .build-fleet/release
 
 clean: ## @install Remove everything that was built
 	rm -rf .build .build-*
