@@ -29,10 +29,15 @@ enum MatrixEmulation {
   /// The scenarios whose frames are not compared with gdb's frames under emulation, each with the reason.
   static let withoutDebugger = [
     "bus-truncated-mmap": "qemu's core file ends at the mapping that cannot be read, before most of the memory",
-    "handler-chained-before": "the program's own handler ends the process without a signal, so there is no core file",
+    "handler-chained-before": ownHandler, "sa-onstack-missing": ownHandler,
     "other-uid": "after a change of the user, the process is not dumpable, so qemu writes no core file",
     "chroot": "qemu writes the core file into the program's own root directory, which ends with the program",
+    "crash-in-previous-handler": "the core file has the later crash in the program's own handler",
+    "sigabrt-ignored": "the core file has the second signal of abort(), and not the first one",
+    "no-descriptors": noCore, "full-disk": noCore, "read-only-root": noCore,
   ]
+  private static let ownHandler = "the program's own handler ends the process, so there is no core file"
+  private static let noCore = "qemu cannot write a core file in the state of this crash"
 
   /// Whether the programs of the matrix run under emulation.
   static var isUsed: Bool { MatrixBuild.architecture != .current }
