@@ -19,7 +19,7 @@ struct DetectionPlot: Sendable, Equatable {
   let rows: [Line]
   let summary: String
 
-  /// The area of the plot inside the SVG, which has 640 × 240 units.
+  /// The area of the plot inside the SVG of 652 × 240.
   private static let area = (left: 48.0, top: 12.0, width: 580.0, height: 190.0)
 
   /// Creates a plot; nil if no class has an estimate.
