@@ -176,11 +176,14 @@ struct AArch64DiagnosisTests {
   @Test("a call through a freed block is a use-after-free, although pc lacks the top byte of the target")
   func freedTarget() {
     let (block, key) = (0xaaaa_5576_4a20 as UInt64, 0x8d52_38a1_0f3c_5b77 as UInt64)
-    let words: [UInt64] = [0x21, 0xaaaa_5576_3210 ^ (block >> 12), key, 0, 0x21]
+    // The last word of the block is the second word of an empty string.
+    let emptyString = 0xe000_0000_0000_0000 as UInt64
+    let words: [UInt64] = [0x21, 0xaaaa_5576_3210 ^ (block >> 12), key, emptyString, 0x21]
     let memory = MemoryWords.Piece(
       start: block - 8, bytes: words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } })
-    let target = Architecture.aarch64.untagged(key)
-    func rule(_ signal: Int32, esr: UInt64, _ registers: [Int: UInt64]) -> String {
+    let untagged = Architecture.aarch64.untagged(key)
+    func rule(_ signal: Int32, esr: UInt64, target: UInt64? = nil, _ registers: [Int: UInt64]) -> String {
+      let target = target ?? untagged
       let record = CrashRecord.sampleAArch64(
         signal: signal, address: target, pc: target, esr: esr, registers: registers, words: [])
       let facts = CrashFacts(
@@ -194,6 +197,8 @@ struct AArch64DiagnosisTests {
     // No register has the target any more.
     #expect(rule(SIGSEGV, esr: Self.fetch, [8: block]) == "jump-to-unmapped")
     #expect(rule(SIGBUS, esr: 0x8a00_0000, [8: block]) == "misaligned-access")
+    // A null pointer has no tag.
+    #expect(rule(SIGSEGV, esr: Self.fetch, target: 0, [1: emptyString, 20: block]) == "null-call")
   }
 
   @Test("a jump to a misaligned address is no misaligned access to data")

@@ -263,6 +263,8 @@ extension CrashFacts {
   /// contains the whole value.
   private var jumpTarget: UInt64 {
     let address = architecture.untagged(pc)
+    // A null pointer has no tag. Words that end in 56 zero bits, such as the second word of an empty string, are common.
+    guard address >= DiagnosisRule.nullPage else { return pc }
     return record.generalRegisters.first { architecture.untagged($0) == address } ?? pc
   }
 
