@@ -23,7 +23,7 @@ static size_t recorded_bytes; // atomic
 // Swift 6.2 does not append the second and each later message. Instead, the new string is this mark and the message.
 // The runtime never frees such a string, so the address of the string shows whether its message is recorded.
 static const uint8_t replaced_mark[] = {'(', 'n', 'u', 'l', 'l', ')'};
-static uint64_t recorded_string; // atomic: the address of the last string of which a message was recorded
+static uint64_t recorded_string; // atomic: the last string that a thread read and found current
 
 // The mark for omitted characters: a horizontal ellipsis.
 static const uint8_t cut_mark[] = {0xe2, 0x80, 0xa6};
@@ -109,7 +109,8 @@ static bool is_replaced(uint64_t text) SIGNAL_SAFE {
 }
 
 // Returns the part of the Swift runtime's string that no record contains yet. Sets `ret_size` to 0 if there is no new
-// part. If two threads trap at the same time, one thread may find both messages and the other thread no message.
+// part. If two threads trap at the same time, one thread may find both messages and the other thread no message. With
+// Swift 6.2, the message of the first trap is lost, and one thread finds the message of the second.
 static uint64_t unrecorded(size_t *ret_size, cs_message_end *ret_end) SIGNAL_SAFE {
   cs_memory memory = {0};
   uint64_t text = 0;
@@ -143,9 +144,23 @@ uint32_t cs_message_read(uint8_t *ret_text, size_t limit, cs_message_end *ret_en
   return size == 0 ? 0 : copy_report(ret_text, text, size, limit);
 }
 
+// Marks the string only while it is current, because a replaced string never becomes current again. If another thread
+// marks a newer string at the same time, the exchange fails, and the next round reads the newer string.
+static void mark_string(uint64_t string) SIGNAL_SAFE {
+  cs_memory memory = {0};
+  uint64_t current = 0;
+  // acquire: pairs with the exchange below, so that the string which is read next is at least as new as the mark.
+  uint64_t marked = __atomic_load_n(&recorded_string, __ATOMIC_ACQUIRE);
+  for (int attempt = 0; attempt < RECORDED_TRIES; attempt++) {
+    if (!cs_memory_read_word(&memory, cs_process.swift_message, &current) || current != string) return;
+    if (__atomic_compare_exchange_n(&recorded_string, &marked, string, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+      return;
+  }
+}
+
 void cs_message_mark_recorded(cs_message_end end) SIGNAL_SAFE {
   if (end.string == 0) return;
-  __atomic_store_n(&recorded_string, end.string, __ATOMIC_RELAXED);
+  mark_string(end.string);
   size_t recorded = __atomic_load_n(&recorded_bytes, __ATOMIC_RELAXED);
   for (int attempt = 0; attempt < RECORDED_TRIES && recorded < end.offset; attempt++) {
     // release: pairs with the acquire load of unrecorded().
