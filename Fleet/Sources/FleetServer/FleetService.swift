@@ -1,5 +1,5 @@
 import FleetStore
-import Glibc
+import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -152,9 +152,6 @@ struct FleetService: Sendable {
   }
 
   private static func now_us() -> Int64 {
-    var time = timespec()
-    // Invariant: the kernel fills in the structure during the call. CLOCK_REALTIME always exists.
-    unsafe clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
+    Int64(Date().timeIntervalSince1970 * 1_000_000)
   }
 }
