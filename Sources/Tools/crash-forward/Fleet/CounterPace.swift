@@ -10,8 +10,8 @@ struct CounterPace {
 
   /// Records that a batch with counters was sent.
   mutating func sent(at now: ContinuousClock.Instant) {
-    let isQuiet = last.map { $0.duration(to: now) > 2 * delay } ?? true
-    delay = isQuiet ? Self.shortest : min(2 * delay, Self.longest)
+    let isQuiet = last.map { $0.duration(to: now) > delay * 2 } ?? true
+    delay = isQuiet ? Self.shortest : min(delay * 2, Self.longest)
     last = now
   }
 }
