@@ -25,7 +25,7 @@ struct FleetService: Sendable {
       do throws(FleetError) { try await store.checkSchema() } catch { throw outage.refusal(error) }
     }
     tokens = TokenCache(store, outage, unknownLimit: limits.unknownTokens)
-    (gate, bodies) = (RequestGate(limits), Semaphore(limits.bodies))
+    (gate, bodies) = (RequestGate(limits), Semaphore(limits.bodies, waiting: limits.requests))
   }
 
   /// The routes.

@@ -13,7 +13,7 @@ final class HealthCache: Sendable {
 
   private let ask: @Sendable () async throws(Refusal) -> Void
   private let now: @Sendable () -> ContinuousClock.Instant
-  private let turn = Semaphore(1)
+  private let turn = Semaphore(1, waiting: 64)
   private let answer = Mutex<Answer?>(nil)
 
   init(

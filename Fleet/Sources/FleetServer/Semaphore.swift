@@ -4,12 +4,14 @@ import Synchronization
 ///
 /// Tenants take turns, so the tasks of one tenant do not wait for all tasks of another one.
 final class Semaphore: Sendable {
-  private typealias Waiter = CheckedContinuation<Void, Never>
+  /// Receives whether the task is refused.
+  private typealias Waiter = CheckedContinuation<Bool, Never>
 
   private struct State {
     var free: Int
     /// The tenants with waiting tasks, in the order of their turns.
     var queues: [(tenant: Int32, waiters: [Waiter])] = []
+    var waiting: Int { queues.reduce(0) { $0 + $1.waiters.count } }
 
     mutating func add(_ waiter: Waiter, _ tenant: Int32) {
       if let at = queues.firstIndex(where: { $0.tenant == tenant }) {
@@ -29,33 +31,42 @@ final class Semaphore: Sendable {
   }
 
   private let state: Mutex<State>
+  private let limit: Int
 
-  init(_ count: Int) { state = Mutex(State(free: count)) }
+  /// - Parameters:
+  ///   - count: The number of tasks that run at once.
+  ///   - limit: The maximum number of waiting tasks; further tasks fail at once.
+  init(_ count: Int, waiting limit: Int) {
+    state = Mutex(State(free: count))
+    self.limit = limit
+  }
 
   /// The number of waiting tasks.
-  var waiting: Int { state.withLock { $0.queues.reduce(0) { $0 + $1.waiters.count } } }
+  var waiting: Int { state.withLock { $0.waiting } }
 
   func run<Value: Sendable>(
     for tenant: Int32 = 0, _ body: @Sendable () async throws(Refusal) -> Value
   ) async throws(Refusal) -> Value {
-    await withCheckedContinuation { continuation in
-      let isFree = state.withLock { state in
+    let isRefused = await withCheckedContinuation { continuation in
+      let isRefused: Bool? = state.withLock { state in
         if state.free > 0 {
           state.free -= 1
-          return true
+          return false
         }
+        if state.waiting >= limit { return true }
         state.add(continuation, tenant)
-        return false
+        return nil
       }
-      if isFree { continuation.resume() }
+      if let isRefused { continuation.resume(returning: isRefused) }
     }
+    if isRefused { throw Refusal(.busy, "\(limit) requests wait already; send the request again later") }
     defer {
       let next = state.withLock { state in
         let next = state.next()
         if next == nil { state.free += 1 }
         return next
       }
-      next?.resume()
+      next?.resume(returning: false)
     }
     return try await body()
   }

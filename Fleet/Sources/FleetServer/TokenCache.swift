@@ -16,6 +16,10 @@ final class TokenCache: Sendable {
     /// The number of unknown tokens in the second that began at `second`.
     private var second: ContinuousClock.Instant = .now
     var unknown = 0
+    /// The last failed look-up, which answers further ones for a short time.
+    ///
+    /// During an outage, requests would otherwise wait here one after another, with their bodies.
+    var failure: (refusal: Refusal, until: ContinuousClock.Instant)?
 
     mutating func failures(at now: ContinuousClock.Instant) -> Int {
       if second.duration(to: now) >= .seconds(1) { (second, unknown) = (now, 0) }
@@ -24,12 +28,13 @@ final class TokenCache: Sendable {
   }
 
   private static let lifetime = Duration.seconds(30)
+  private static let failureLifetime = Duration.seconds(1)
   private static let limit = 10_000
 
   private let store: FleetStore
   private let outage: Outage
   private let unknownLimit: Int
-  private let (unknown, renewals) = (Semaphore(2), Semaphore(2))
+  private let (unknown, renewals) = (Semaphore(2, waiting: 64), Semaphore(2, waiting: 64))
   private let now: @Sendable () -> ContinuousClock.Instant
   private let state = Mutex(State())
 
@@ -47,14 +52,19 @@ final class TokenCache: Sendable {
     else {
       throw Refusal(.unauthorized, "send 'Authorization: Bearer TOKEN' with a token of 'crash-fleet token add'")
     }
-    let known = entry(token)
-    if let known, known.until > now() { return known.tenant }
-    // Few look-ups run at once, and the others wait here. A flood of wrong tokens thus cannot fill the database's queue.
-    return try await (known == nil ? unknown : renewals).run { () throws(Refusal) in
-      let known = entry(token)
-      if let known, known.until > now() { return known.tenant }
-      return try await lookUp(token, wasValid: known != nil)
+    if let tenant = try cached(token) { return tenant }
+    // Few look-ups run at once, and some others wait here. A flood of wrong tokens thus cannot fill the database's queue.
+    return try await (entry(token) == nil ? unknown : renewals).run { () throws(Refusal) in
+      if let tenant = try cached(token) { return tenant }
+      return try await lookUp(token, wasValid: entry(token) != nil)
     }
+  }
+
+  /// The answer without a look-up; nil if one is necessary.
+  private func cached(_ token: FleetToken) throws(Refusal) -> Int32? {
+    if let known = entry(token), known.until > now() { return known.tenant }
+    if let failure = state.withLock({ $0.failure }), failure.until > now() { throw failure.refusal }
+    return nil
   }
 
   /// The entry of this token, which may have expired.
@@ -69,7 +79,9 @@ final class TokenCache: Sendable {
     }
     let tenant: Int32?
     do throws(FleetError) { tenant = try await store.tenant(of: token) } catch {
-      throw outage.refusal(error)
+      let refusal = outage.refusal(error)
+      state.withLock { $0.failure = (refusal, now() + Self.failureLifetime) }
+      throw refusal
     }
     return try state.withLock { state throws(Refusal) in
       guard let tenant else {

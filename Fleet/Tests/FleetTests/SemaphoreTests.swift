@@ -6,7 +6,7 @@ import Testing
 struct SemaphoreTests {
   @Test("tenants take turns, and tasks of one tenant keep their order")
   func turns() async throws {
-    let semaphore = Semaphore(1)
+    let semaphore = Semaphore(1, waiting: 6)
     let order = TestLines()
     let (opened, open) = AsyncStream.makeStream(of: Void.self)
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -29,5 +29,32 @@ struct SemaphoreTests {
     }
     #expect(order.all == ["1.0", "2.3", "3.4", "1.1", "2.5", "1.2"])
     #expect(semaphore.waiting == 0)
+  }
+
+  @Test("a task that finds no permit and the limit of waiting tasks is refused at once")
+  func limit() async throws {
+    let semaphore = Semaphore(1, waiting: 2)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      let (opened, open) = AsyncStream.makeStream(of: Void.self)
+      let held = AsyncStream.makeStream(of: Void.self)
+      group.addTask {
+        try await semaphore.run { () throws(Refusal) in
+          held.continuation.finish()
+          for await _ in opened {}
+        }
+      }
+      for await _ in held.stream {}
+      for number in 0..<2 {
+        group.addTask { try await semaphore.run { () throws(Refusal) in } }
+        while semaphore.waiting <= number { await Task.yield() }
+      }
+      await #expect { try await semaphore.run(for: 1) { () throws(Refusal) in } } throws: {
+        ($0 as? Refusal)?.code == .busy
+      }
+      open.finish()
+      try await group.waitForAll()
+    }
+    // The waiting tasks have run, and the permit is free again.
+    try await semaphore.run { () throws(Refusal) in }
   }
 }

@@ -42,4 +42,18 @@ struct TokenCacheTests {
     #expect(await code(cache, token.text) == .unauthorized)
     #expect(await code(cache, token.text) == .unknownTokens)
   }
+
+  @Test("a failed look-up answers further ones for a second, and then the database is asked again")
+  func failure() async throws {
+    let (test, clock) = (try await TestStore(), TestClock())
+    let token = try await test.store.addToken(tenant: "shop", name: "hosts").text
+    let outage = Outage(log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let cache = TokenCache(test.store, outage, unknownLimit: 5) { clock.now }
+    _ = try test.query("alter table token rename to absent")
+    #expect(await code(cache, token) == .internalError)
+    _ = try test.query("alter table absent rename to token")
+    #expect(await code(cache, token) == .internalError)
+    clock.advance(.seconds(1))
+    #expect(try await cache.tenant("Bearer \(token)") == test.tenant)
+  }
 }
