@@ -24,6 +24,9 @@ final class DeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
     var idle: TimeAmount
   }
 
+  /// The time in which a client that was too slow can read the refusal.
+  private static let farewell = TimeAmount.seconds(3)
+
   private let limits: Limits
   private var timer: Scheduled<Void>?
   private var isReceiving = false
@@ -31,6 +34,8 @@ final class DeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
   private var unanswered = 0
   /// Whether the request that is being received has its answer already, which is a refusal.
   private var isRefused = false
+  /// Whether the request did not arrive in time, after which nothing delays the end of the connection.
+  private var isEnding = false
 
   init(_ limits: Limits) { self.limits = limits }
 
@@ -46,7 +51,7 @@ final class DeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
     switch unwrapInboundIn(data) {
     case .head:
       (isReceiving, isRefused) = (true, false)
-      set(limits.request, context) { $0.fireErrorCaught(SlowClient()) }
+      set(limits.request, context) { [self] in refuse($0) }
     case .body: break
     case .end:
       isReceiving = false
@@ -65,6 +70,15 @@ final class DeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
     context.write(data, promise: promise)
   }
 
+  /// Refuses a request that did not arrive in time, and closes the connection soon.
+  ///
+  /// Hummingbird does not close it: after its answer it waits for the client to do so.
+  private func refuse(_ context: ChannelHandlerContext) {
+    set(unanswered > 0 ? limits.answer : Self.farewell, context) { $0.close(promise: nil) }
+    isEnding = true
+    context.fireErrorCaught(SlowClient())
+  }
+
   /// Sets the deadline of the phase after a whole request or an answer.
   private func wait(_ context: ChannelHandlerContext) {
     set(unanswered > 0 ? limits.answer : limits.idle, context) { $0.close(promise: nil) }
@@ -73,6 +87,7 @@ final class DeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
   private func set(
     _ delay: TimeAmount, _ context: ChannelHandlerContext, _ end: @escaping (ChannelHandlerContext) -> Void
   ) {
+    if isEnding { return }
     timer?.cancel()
     timer = context.eventLoop.assumeIsolated().scheduleTask(in: delay) { end(context) }
   }

@@ -49,6 +49,23 @@ struct DeadlineTests {
     }
     try connection.receive(Self.body)
     #expect(connection.advance(1))
+    // The client can read the refusal, and then the connection is closed, although bytes still arrive.
+    try connection.answer()
+    for _ in 0..<2 {
+      try connection.receive(Self.body)
+      #expect(!connection.advance(1) && connection.isOpen)
+    }
+    #expect(!connection.advance(1) && !connection.isOpen)
+  }
+
+  @Test("a client that reads no answer and does not end its next request loses its connection")
+  func unread() throws {
+    let connection = try Connection()
+    for _ in 0..<5 { try connection.receive(Self.head, .end(nil)) }
+    try connection.receive(Self.head)
+    #expect(connection.advance(30) && connection.isOpen)
+    #expect(!connection.advance(119) && connection.isOpen)
+    #expect(!connection.advance(1) && !connection.isOpen)
   }
 
   @Test("an answer must end within a fixed time, and then the connection is idle")
@@ -86,9 +103,16 @@ struct DeadlineTests {
     try connection.answer()
     #expect(!connection.advance(29))
     #expect(connection.advance(1))
-    // Once the refused body has ended, the connection is idle.
+    // The connection ends, although the refused body has ended now.
     try connection.receive(.end(nil))
-    #expect(!connection.advance(74) && connection.isOpen)
+    #expect(!connection.advance(2) && connection.isOpen)
     #expect(!connection.advance(1) && !connection.isOpen)
+    // Once a refused body has ended in time, the connection is idle.
+    let inTime = try Connection()
+    try inTime.receive(Self.head, Self.body)
+    try inTime.answer()
+    try inTime.receive(.end(nil))
+    #expect(!inTime.advance(74) && inTime.isOpen)
+    #expect(!inTime.advance(1) && !inTime.isOpen)
   }
 }
