@@ -97,7 +97,7 @@ public struct IncomingCount: Sendable, Equatable {
   public var group: IncomingGroup
   /// The hour of the crashes by the host's clock, in hours since 1970.
   public var hour: Int64
-  /// A random number above 0 that identifies the run of the forwarder.
+  /// A random number above 0 that identifies this counter of this run of the forwarder.
   public var run: Int64
   /// The number of crashes in this hour that this run has counted so far.
   public var crashes: Int64

@@ -3,8 +3,8 @@ import CrashReport
 
 /// The crashes that the fleet does not receive as whole reports, by group, build and hour.
 ///
-/// Each count is the total since this run of the program started. The fleet keeps the highest value of each run, so a
-/// batch that arrives twice changes nothing.
+/// Each count is the total since its counter was created. The fleet keeps the highest value of each counter, so a batch
+/// that arrives twice changes nothing.
 struct FleetCounters {
   private struct Key: Hashable {
     var group: String
@@ -14,6 +14,10 @@ struct FleetCounters {
   }
 
   private struct Count {
+    /// A random number that identifies this counter.
+    ///
+    /// A counter that was forgotten and starts at 1 again is a new run for the fleet, which adds it to the earlier one.
+    let run = Int.random(in: 1...Int(Int32.max))
     var crashes = 0
     /// The facts of the group and its crash, which create the issue if the fleet does not have it yet.
     var facts: [String: JSONValue?]
@@ -24,8 +28,6 @@ struct FleetCounters {
   /// The age in hours at which a counter no longer changes, and is forgotten.
   private static let age: UInt64 = 48
 
-  /// A random number that identifies this run.
-  private let run = Int.random(in: 1...Int(Int32.max))
   private var counts: [Key: Count] = [:]
   private var changed: Set<Key> = []
 
@@ -56,8 +58,8 @@ struct FleetCounters {
     changed.compactMap { key in
       counts[key].map { count in
         let own: [String: JSONValue?] = [
-          "program": .string(key.program), "build": .string(key.build), "hour": .int(Int(key.hour)), "run": .int(run),
-          "crashes": .int(count.crashes),
+          "program": .string(key.program), "build": .string(key.build), "hour": .int(Int(key.hour)),
+          "run": .int(count.run), "crashes": .int(count.crashes),
         ]
         return .object(known: own.merging(count.facts) { $1 })
       }

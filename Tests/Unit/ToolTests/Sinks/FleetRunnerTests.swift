@@ -113,6 +113,24 @@ struct FleetRunnerTests {
     #expect(run.requests.allSatisfy { $0.headers["authorization"] == "Bearer cft_1_x" })
   }
 
+  @Test("forgotten counters add up in the fleet, after a crash far in the future too")
+  func forgotten() throws {
+    // The fifth and sixth crash are days ahead, and the runner forgets the counters of the earlier hour.
+    let run = try run(
+      9,
+      event: { number in
+        ("a\(number)", [5, 6].contains(number) ? #""time":"2026-12-01T08:10:11.000123Z","# : "")
+      })
+    #expect(run.whole == ["a1", "a2", "a3", "a5", "a7"])
+    // The fleet keeps the highest value of each run and hour.
+    var highest: [[Int?]: Int] = [:]
+    for count in run.bodies.joined().compactMap({ $0["count"] }) {
+      let key = [count["hour"]?.int, count["run"]?.int]
+      highest[key] = max(highest[key] ?? 0, count["crashes"]?.int ?? 0)
+    }
+    #expect(highest.values.reduce(0, +) == 4)
+  }
+
   @Test("a crash that crashd analyzed again is counted once: a whole report moves, and a counted crash stays")
   func reanalyzed() throws {
     // The first report is whole and the fourth is counted. Both come again in another group.
