@@ -12,7 +12,8 @@ public struct FleetLimits: Sendable, Equatable {
   public var request_s = 30
   /// The time within which a whole request has its answer, in seconds.
   ///
-  /// It is longer than the time for which calls wait for the database.
+  /// It is longer than one wait for the server of the database, which takes 45 s at most. A call repeats such a wait up
+  /// to three times, so it can outlast its connection. The client then sends the batch again, which changes nothing.
   public var answer_s = 120
   /// The time for which a connection may be idle between requests, in seconds.
   public var idle_s = 75

@@ -25,7 +25,9 @@ struct FleetService: Sendable {
       do throws(FleetError) { try await store.checkSchema() } catch { throw outage.refusal(error) }
     }
     tokens = TokenCache(store, outage, unknownLimit: limits.unknownTokens)
-    (gate, bodies) = (RequestGate(limits), Semaphore(limits.bodies, waiting: limits.requests))
+    gate = RequestGate(limits)
+    // After a long wait, the client is probably gone. Its body would delay the bodies of clients that still wait.
+    bodies = Semaphore(limits.bodies, waiting: limits.requests, patience: .seconds(20))
   }
 
   /// The routes.

@@ -32,13 +32,20 @@ final class Semaphore: Sendable {
 
   private let state: Mutex<State>
   private let limit: Int
+  private let patience: Duration?
+  private let now: @Sendable () -> ContinuousClock.Instant
 
   /// - Parameters:
   ///   - count: The number of tasks that run at once.
   ///   - limit: The maximum number of waiting tasks; further tasks fail at once.
-  init(_ count: Int, waiting limit: Int) {
+  ///   - patience: The maximum time for which a task waits. A task that has waited longer fails when it has its permit.
+  ///   - now: The clock.
+  init(
+    _ count: Int, waiting limit: Int, patience: Duration? = nil,
+    now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+  ) {
     state = Mutex(State(free: count))
-    self.limit = limit
+    (self.limit, self.patience, self.now) = (limit, patience, now)
   }
 
   /// The number of waiting tasks.
@@ -47,6 +54,7 @@ final class Semaphore: Sendable {
   func run<Value: Sendable>(
     for tenant: Int32 = 0, _ body: @Sendable () async throws(Refusal) -> Value
   ) async throws(Refusal) -> Value {
+    let start = now()
     let isRefused = await withCheckedContinuation { continuation in
       let isRefused: Bool? = state.withLock { state in
         if state.free > 0 {
@@ -67,6 +75,9 @@ final class Semaphore: Sendable {
         return next
       }
       next?.resume(returning: false)
+    }
+    if let patience, start.duration(to: now()) > patience {
+      throw Refusal(.busy, "the request waited too long; send it again later")
     }
     return try await body()
   }

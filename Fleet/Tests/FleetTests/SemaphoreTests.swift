@@ -31,6 +31,36 @@ struct SemaphoreTests {
     #expect(semaphore.waiting == 0)
   }
 
+  @Test("a task that waited longer than its patience is refused when it has its permit, and returns the permit")
+  func patience() async throws {
+    let clock = TestClock()
+    let semaphore = Semaphore(1, waiting: 2, patience: .seconds(20)) { clock.now }
+    let order = TestLines()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      let (opened, open) = AsyncStream.makeStream(of: Void.self)
+      let held = AsyncStream.makeStream(of: Void.self)
+      group.addTask {
+        try await semaphore.run { () throws(Refusal) in
+          held.continuation.finish()
+          for await _ in opened {}
+        }
+      }
+      for await _ in held.stream {}
+      for number in 0..<2 {
+        group.addTask {
+          do throws(Refusal) {
+            try await semaphore.run { () throws(Refusal) in order.add("ran \(number)") }
+          } catch { order.add("\(error.code) \(number)") }
+        }
+        while semaphore.waiting <= number { await Task.yield() }
+        clock.advance(.seconds(20))
+      }
+      open.finish()
+      try await group.waitForAll()
+    }
+    #expect(order.all.sorted() == ["busy 0", "ran 1"])
+  }
+
   @Test("a task that finds no permit and the limit of waiting tasks is refused at once")
   func limit() async throws {
     let semaphore = Semaphore(1, waiting: 2)
