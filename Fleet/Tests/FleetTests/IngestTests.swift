@@ -128,6 +128,48 @@ struct IngestTests {
     #expect(try test.sums() == ["3", "3", "3"])
   }
 
+  @Test("names that differ only in their Unicode form are different builds and groups, as in the database")
+  func unicodeForms() async throws {
+    let test = try await TestStore()
+    let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}")
+    for number in 0..<2 {
+      let batch = [composed, decomposed].enumerated().map { at, name in
+        Sample.report(UInt128(10 * number + at), group: name, program: name, build: name)
+      }
+      #expect(try await test.ingest(batch) == [.stored, .stored])
+    }
+    #expect(test.store.dimensions.withLock { [$0.builds.count, $0.aliases.count] } == [2, 2])
+    #expect(
+      try test.query("select count(distinct b.id), count(distinct a.id), count(*) from build b, alias a") == "2|2|4")
+    #expect(try test.sums() == ["4", "4", "4"])
+  }
+
+  @Test("a batch with wrong numbers removes only these from the cache")
+  func staleBatch() async throws {
+    let test = try await TestStore()
+    _ = try await test.ingest([Sample.report(1, group: "g1", host: 1, build: "b1")])
+    _ = try await test.ingest([Sample.report(2, group: "g2", host: 2, build: "b2")])
+    _ = try test.query("update build set build = 'other' where build = 'b1'")
+    #expect(try await test.ingest([Sample.report(3, group: "g1", host: 1, build: "b1")]) == [.stored])
+    #expect(test.store.dimensions.withLock { [$0.hosts.count, $0.builds.count, $0.aliases.count] } == [2, 2, 2])
+    #expect(
+      try test.query("select b.build, count(*) from report r join build b on b.id = r.build group by 1 order by 1")
+        == "b1|1\nb2|1\nother|1")
+  }
+
+  @Test("looking up known hosts and builds uses up no numbers")
+  func numbers() async throws {
+    let test = try await TestStore()
+    for id in 1...3 {
+      // A new store has an empty cache.
+      let store = FleetStore(test.store.configuration)
+      _ = try await store.ingest([Sample.report(UInt128(id))], tenant: test.tenant, now_us: Sample.now_us)
+      await store.close()
+    }
+    _ = try await test.ingest([Sample.report(9, host: 9, build: "b9")])
+    #expect(try test.query("select (select max(id) from host), (select max(id) from build)") == "2|2")
+  }
+
   @Test("a lost connection empties the cache of hosts, builds and groups")
   func lostConnection() async throws {
     let test = try await TestStore()

@@ -15,6 +15,17 @@ struct Dimensions: Sendable {
     var tenant: Int32
     var program: String
     var key: String
+
+    static func == (left: Self, right: Self) -> Bool {
+      left.tenant == right.tenant && left.program.hasSameBytes(as: right.program)
+        && left.key.hasSameBytes(as: right.key)
+    }
+
+    func hash(into hasher: inout Hasher) {
+      hasher.combine(tenant)
+      program.hashBytes(into: &hasher)
+      key.hashBytes(into: &hasher)
+    }
   }
 
   /// The maximum number of entries of each kind.
@@ -29,6 +40,13 @@ struct Dimensions: Sendable {
   mutating func add(_ id: Int32, host: HostKey) { Self.add(id, host, to: &hosts) }
   mutating func add(_ id: Int32, build: BuildKey) { Self.add(id, build, to: &builds) }
   mutating func add(_ id: Int32, alias: AliasKey) { Self.add(id, alias, to: &aliases) }
+
+  /// Removes the numbers of one batch.
+  mutating func remove(_ batch: BatchDimensions) {
+    for machine in batch.hosts.keys { hosts[HostKey(tenant: batch.tenant, machine: machine)] = nil }
+    for build in batch.builds.keys { builds[BuildKey(tenant: batch.tenant, build: build)] = nil }
+    for key in batch.aliases.keys { aliases[key] = nil }
+  }
 
   private static func add<Key>(_ id: Int32, _ key: Key, to table: inout [Key: Int32]) {
     if table.count >= limit { table.removeAll(keepingCapacity: true) }

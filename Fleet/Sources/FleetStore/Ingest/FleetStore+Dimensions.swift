@@ -8,6 +8,9 @@ extension FleetStore {
   /// Empties the cache.
   func forgetDimensions() { dimensions.withLock { $0 = Dimensions() } }
 
+  /// Removes the numbers of a stale batch from the cache; other tenants keep theirs.
+  func forget(_ batch: BatchDimensions) { dimensions.withLock { $0.remove(batch) } }
+
   func dimensions(of items: [IngestItem], tenant: Int32) async throws(FleetError) -> BatchDimensions {
     var found = BatchDimensions(tenant: tenant)
     var hosts: [UInt128: IncomingHost] = [:]
@@ -112,11 +115,13 @@ extension FleetStore {
     }
   }
 
+  // A row that exists must not reach the insert, which would use up a number even if it then does nothing.
   private static let addHosts = Statement(
     name: "add_hosts",
     sql: """
       insert into host (tenant, machine, name)
-      select $1::int, machine, name from unnest($2::uuid[], $3::text[]) i (machine, name) order by machine
+      select $1::int, machine, name from unnest($2::uuid[], $3::text[]) i (machine, name)
+      where not exists (select 1 from host h where h.tenant = $1::int and h.machine = i.machine) order by machine
       on conflict (tenant, machine) do nothing
       """)
 
@@ -132,7 +137,10 @@ extension FleetStore {
     sql: """
       insert into build (tenant, program, build, release)
       select $1::int, program, build, release
-      from unnest($2::text[], $3::text[], $4::text[]) i (program, build, release) order by program, build
+      from unnest($2::text[], $3::text[], $4::text[]) i (program, build, release)
+      where not exists (
+        select 1 from build b where b.tenant = $1::int and b.program = i.program and b.build = i.build)
+      order by program, build
       on conflict (tenant, program, build) do nothing
       """)
 

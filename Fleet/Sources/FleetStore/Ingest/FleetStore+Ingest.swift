@@ -14,7 +14,7 @@ extension FleetStore {
     for _ in 1..<Self.repairs {
       do throws(FleetError) { return try await store(&batch, items) } catch {
         switch error {
-        case .stale: forgetDimensions()
+        case .stale: forget(batch.numbers)
         // A partition is missing when maintenance has not run for days, for example after a restore of the database.
         case .refused("23514", _): try await createPartitions()
         default: throw error

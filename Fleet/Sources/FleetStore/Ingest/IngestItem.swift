@@ -28,6 +28,29 @@ public struct IncomingBuild: Sendable, Hashable {
 
   /// Creates a build from its parts.
   public init(program: String, build: String) { (self.program, self.build) = (program, build) }
+
+  /// Compares the bytes of both strings, as the database does.
+  public static func == (left: Self, right: Self) -> Bool {
+    left.program.hasSameBytes(as: right.program) && left.build.hasSameBytes(as: right.build)
+  }
+
+  /// Hashes the bytes of both strings.
+  public func hash(into hasher: inout Hasher) {
+    program.hashBytes(into: &hasher)
+    build.hashBytes(into: &hasher)
+  }
+}
+
+// PostgreSQL compares the bytes of strings. In Swift, strings with the same characters are equal, although an accent
+// can be a part of its letter or follow it. Keys of the database's rows therefore use these functions.
+extension String {
+  func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+
+  func hashBytes(into hasher: inout Hasher) {
+    for byte in utf8 { hasher.combine(byte) }
+    // No string contains this byte, so it ends the string.
+    hasher.combine(UInt8.max)
+  }
 }
 
 /// A group, as crashd computed it.
