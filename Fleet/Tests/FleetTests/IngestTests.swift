@@ -157,6 +157,21 @@ struct IngestTests {
         == "b1|1\nb2|1\nother|1")
   }
 
+  @Test("a batch whose host does not appear in the database is stale, and is stored later")
+  func missingRow() async throws {
+    let test = try await TestStore()
+    _ = try test.query(
+      """
+      create function skip() returns trigger language plpgsql as 'begin return null; end';
+      create trigger skip before insert on host for each row when (new.name = 'web-2') execute function skip()
+      """)
+    let batch = [Sample.report(1, host: 1), Sample.report(2, host: 2)]
+    await #expect(throws: FleetError.stale) { try await test.ingest(batch) }
+    _ = try test.query("drop trigger skip on host")
+    #expect(try await test.ingest(batch) == [.stored, .stored])
+    #expect(try test.query("select string_agg(name, ',' order by machine) from host") == "web-1,web-2")
+  }
+
   @Test("looking up known hosts and builds uses up no numbers")
   func numbers() async throws {
     let test = try await TestStore()

@@ -76,8 +76,8 @@ extension FleetStore {
     let sorted = hosts.values.sorted { $0.machine < $1.machine }
     let parameters = Parameters.int32(added.tenant) + .uuids(sorted.map(\.machine)) + .texts(sorted.map(\.name))
     try connection.run(addHosts, parameters)
-    let rows = try connection.run(findHosts, .int32(added.tenant) + .uuids(sorted.map(\.machine)))
-    for (row, host) in zip(rows.rows, sorted) { added.hosts[host.machine] = Int32(truncatingIfNeeded: row.integer(0)) }
+    let keys = Parameters.int32(added.tenant) + .uuids(sorted.map(\.machine))
+    for (id, host) in zip(try ids(sorted.count, findHosts, keys, connection), sorted) { added.hosts[host.machine] = id }
   }
 
   private static func add(
@@ -88,9 +88,7 @@ extension FleetStore {
     let keys =
       Parameters.int32(added.tenant) + .texts(sorted.map(\.key.program)) + .texts(sorted.map(\.key.build))
     try connection.run(addBuilds, keys + .optionalTexts(sorted.map(\.value)))
-    for (row, build) in zip(try connection.run(findBuilds, keys).rows, sorted) {
-      added.builds[build.key] = Int32(truncatingIfNeeded: row.integer(0))
-    }
+    for (id, build) in zip(try ids(sorted.count, findBuilds, keys, connection), sorted) { added.builds[build.key] = id }
   }
 
   private static func add(
@@ -110,9 +108,20 @@ extension FleetStore {
       try connection.run(Self.lockTenant, .int32(tenant))
       try connection.run(Self.addGroups, keys + facts)
     }
-    for (row, group) in zip(try connection.run(findGroups, keys).rows, sorted) {
-      added.aliases[group.key] = Int32(truncatingIfNeeded: row.integer(0))
+    for (id, group) in zip(try ids(sorted.count, findGroups, keys, connection), sorted) {
+      added.aliases[group.key] = id
     }
+  }
+
+  /// Returns one number for each key.
+  ///
+  /// - Throws: `FleetError.stale` if the database lacks a row. The other rows would then belong to the wrong keys.
+  private static func ids(
+    _ count: Int, _ find: Statement, _ keys: Parameters, _ connection: Connection
+  ) throws(FleetError) -> [Int32] {
+    let rows = try connection.run(find, keys).rows
+    guard rows.count == count else { throw .stale }
+    return rows.map { Int32(truncatingIfNeeded: $0.integer(0)) }
   }
 
   // A row that exists must not reach the insert, which would use up a number even if it then does nothing.
