@@ -22,7 +22,10 @@ struct FleetService: Sendable {
     outage = Outage(log: log)
     let outage = outage
     health = HealthCache { () throws(Refusal) in
-      do throws(FleetError) { try await store.checkSchema() } catch { throw outage.refusal(error) }
+      do throws(FleetError) {
+        try await store.checkSchema()
+        outage.succeed()
+      } catch { throw outage.refusal(error) }
     }
     tokens = TokenCache(store, outage, unknownLimit: limits.unknownTokens)
     gate = RequestGate(limits)
@@ -114,7 +117,8 @@ struct FleetService: Sendable {
     for case .success(let item) in items { good.append(item) }
     do throws(FleetError) {
       let outcomes = try await store.ingest(good, tenant: tenant, now_us: Self.now_us())
-      outage.succeed()
+      // A batch of expired items does not reach the database.
+      if outcomes.contains(where: { $0 != .expired }) { outage.succeed(hasStored: true) }
       return FleetReply(items, outcomes)
     } catch { throw outage.refusal(error) }
   }
@@ -132,6 +136,7 @@ struct FleetService: Sendable {
     let name = String(stream).replacing("\0", with: "")
     do throws(FleetError) {
       let cursor = try await store.position(tenant: tenant, machine: machine, stream: name)
+      outage.succeed()
       return Self.response(.ok, "{\"cursor\":\(cursor.map(FleetReply.quoted) ?? "null")}\n")
     } catch { throw outage.refusal(error) }
   }

@@ -17,6 +17,7 @@ struct MaintenanceService: Service {
         let delay: Duration
         do throws(FleetError) {
           try await store.maintain()
+          outage.succeed()
           delay = Self.interval
         } catch {
           if !outage.fail(error) { log.warning("cannot create partitions now: \(error)") }

@@ -12,6 +12,8 @@ final class Outage: Sendable {
   private struct State {
     var began: ContinuousClock.Instant?
     var failures = 0
+    /// Whether only a stored batch ends the outage, because the database answers other calls meanwhile.
+    var needsStore = false
   }
 
   private let log: Logger
@@ -35,12 +37,15 @@ final class Outage: Sendable {
   /// database refuses concerns one batch.
   @discardableResult
   func fail(_ error: FleetError) -> Bool {
+    let needsStore: Bool
     switch error {
-    case .unreachable, .full, .unreplicated, .schema: break
+    case .unreachable: needsStore = false
+    case .full, .unreplicated, .schema: needsStore = true
     case .busy, .conflict, .stale, .refused: return false
     }
     let isFirst = state.withLock { state in
       state.failures += 1
+      if needsStore { state.needsStore = true }
       guard state.began == nil else { return false }
       state.began = now()
       return true
@@ -50,8 +55,11 @@ final class Outage: Sendable {
   }
 
   /// Records a call that the database has answered.
-  func succeed() {
+  ///
+  /// - Parameter hasStored: Whether the call has stored a batch.
+  func succeed(hasStored: Bool = false) {
     let past = state.withLock { state in
+      if state.needsStore, !hasStored { return State() }
       defer { state = State() }
       return state
     }

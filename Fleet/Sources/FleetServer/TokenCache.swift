@@ -78,7 +78,10 @@ final class TokenCache: Sendable {
       throw Refusal(.unknownTokens, "too many requests have unknown tokens; send the batch again later")
     }
     let tenant: Int32?
-    do throws(FleetError) { tenant = try await store.tenant(of: token) } catch {
+    do throws(FleetError) {
+      tenant = try await store.tenant(of: token)
+      outage.succeed()
+    } catch {
       let refusal = outage.refusal(error)
       state.withLock { $0.failure = (refusal, now() + Self.failureLifetime) }
       throw refusal

@@ -29,7 +29,7 @@ struct OutageTests {
     let outage = Outage(log: log) { clock.now }
     outage.succeed()
     for _ in 0..<5 { outage.fail(.unreachable("no route")) }
-    outage.fail(.unreplicated)
+    outage.fail(.unreachable("no server"))
     clock.advance(.seconds(90))
     outage.succeed()
     outage.succeed()
@@ -40,6 +40,29 @@ struct OutageTests {
         "notice: \(Outage.end) failures=6 seconds=90",
         "warning: \(Outage.begin) reason=the database has no room (SQLSTATE 53100): disk full",
       ])
+  }
+
+  @Test("an outage of a database that still answers ends only when it stores again")
+  func readable() {
+    let (lines, clock) = (TestLines(), TestClock())
+    let outage = Outage(log: Logger(label: "test") { _ in Recorder(lines: lines) }) { clock.now }
+    outage.fail(.unreplicated)
+    outage.fail(.unreachable("no route"))
+    outage.succeed()
+    #expect(lines.all.count == 1)
+    outage.succeed(hasStored: true)
+    #expect(lines.all.last == "notice: \(Outage.end) failures=2 seconds=0")
+  }
+
+  @Test("a token look-up ends an outage, as a stored batch does")
+  func lookUp() async throws {
+    let test = try await TestStore()
+    let token = try await test.store.addToken(tenant: "shop", name: "hosts").text
+    let lines = TestLines()
+    let outage = Outage(log: Logger(label: "test") { _ in Recorder(lines: lines) })
+    outage.fail(.unreachable("no route"))
+    _ = try await TokenCache(test.store, outage, unknownLimit: 1).tenant("Bearer \(token)")
+    #expect(lines.all.count == 2 && lines.all.last?.hasPrefix("notice: \(Outage.end)") == true)
   }
 
   @Test("a conflict, a full queue and a refused statement are no outage")
