@@ -4,7 +4,7 @@ import Synchronization
 /// Finds the tenant of a token, and caches it to save look-ups in the database.
 ///
 /// A revoked token is valid for at most `lifetime` more. An expired entry stays in the cache: its token was valid, so its
-/// next look-up neither waits for unknown tokens nor counts as one.
+/// next look-up neither waits for unknown tokens nor counts as one. A full cache first loses its expired entries.
 final class TokenCache: Sendable {
   private struct Entry {
     var token: FleetToken
@@ -29,20 +29,27 @@ final class TokenCache: Sendable {
 
   private static let lifetime = Duration.seconds(30)
   private static let failureLifetime = Duration.seconds(1)
-  private static let limit = 10_000
 
   private let store: FleetStore
   private let outage: Outage
   private let unknownLimit: Int
+  private let limit: Int
   private let (unknown, renewals) = (Semaphore(2, waiting: 64), Semaphore(2, waiting: 64))
   private let now: @Sendable () -> ContinuousClock.Instant
   private let state = Mutex(State())
 
+  /// - Parameters:
+  ///   - store: The store that has the tokens.
+  ///   - outage: The log of outages.
+  ///   - unknownLimit: The maximum number of unknown tokens a second.
+  ///   - limit: The maximum number of entries.
+  ///   - now: The clock.
   init(
-    _ store: FleetStore, _ outage: Outage, unknownLimit: Int,
+    _ store: FleetStore, _ outage: Outage, unknownLimit: Int, limit: Int = 10_000,
     now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) {
-    (self.store, self.outage, self.unknownLimit, self.now) = (store, outage, unknownLimit, now)
+    (self.store, self.outage, self.now) = (store, outage, now)
+    (self.unknownLimit, self.limit) = (unknownLimit, limit)
   }
 
   func tenant(_ authorization: String?) async throws(Refusal) -> Int32 {
@@ -91,7 +98,10 @@ final class TokenCache: Sendable {
         if wasValid { state.entries[token.id] = nil } else { state.unknown += 1 }
         throw Refusal(.unauthorized, "the token is unknown or revoked; ask for one of 'crash-fleet token add'")
       }
-      if state.entries.count >= Self.limit { state.entries.removeAll() }
+      if state.entries[token.id] == nil, state.entries.count >= limit {
+        state.entries = state.entries.filter { $0.value.until > now() }
+        if state.entries.count >= limit { state.entries.removeAll() }
+      }
       state.entries[token.id] = Entry(token: token, tenant: tenant, until: now() + Self.lifetime)
       return tenant
     }

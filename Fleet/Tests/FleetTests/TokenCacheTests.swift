@@ -43,6 +43,24 @@ struct TokenCacheTests {
     #expect(await code(cache, token.text) == .unknownTokens)
   }
 
+  @Test("a full cache loses its expired entries, and keeps the valid ones")
+  func full() async throws {
+    let (test, clock) = (try await TestStore(), TestClock())
+    let outage = Outage(log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let cache = TokenCache(test.store, outage, unknownLimit: 5, limit: 2) { clock.now }
+    var tokens: [FleetToken] = []
+    for name in ["a", "b", "c"] { tokens.append(try await test.store.addToken(tenant: "shop", name: name)) }
+    #expect(await code(cache, tokens[0].text) == nil)
+    clock.advance(.seconds(20))
+    #expect(await code(cache, tokens[1].text) == nil)
+    clock.advance(.seconds(11))
+    // Only the first entry has expired.
+    #expect(await code(cache, tokens[2].text) == nil)
+    for token in tokens { #expect(try await test.store.revokeToken(token.id)) }
+    #expect(await code(cache, tokens[1].text) == nil)
+    #expect(await code(cache, tokens[0].text) == .unauthorized)
+  }
+
   @Test("a failed look-up answers further ones for a second, and then the database is asked again")
   func failure() async throws {
     let (test, clock) = (try await TestStore(), TestClock())
