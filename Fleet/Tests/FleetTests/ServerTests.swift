@@ -167,6 +167,22 @@ struct ServerTests {
     }
   }
 
+  @Test("a health check asks the database once, also if it fails")
+  func health() async throws {
+    let fleet = try await FleetProcess()
+    // A sequence counts the calls, because a rollback does not change it back.
+    _ = try fleet.test.query(
+      """
+      create sequence calls; alter table migration rename to absent;
+      create function fail() returns int language plpgsql as
+        'begin perform nextval(''calls''); raise serialization_failure; end';
+      create view migration as select fail() as version
+      """)
+    let answer = try TestClient(port: fleet.port).request("GET", "/healthz", token: nil)
+    #expect(answer.status == 503 && answer.code == "database")
+    #expect(try fleet.test.query("select last_value from calls") == "1")
+  }
+
   @Test("a host asks for its position")
   func position() async throws {
     let fleet = try await FleetProcess()

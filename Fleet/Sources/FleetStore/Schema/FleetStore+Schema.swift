@@ -66,11 +66,13 @@ extension FleetStore {
   /// Checks that the database has the schema that this program needs.
   ///
   /// A newer schema is accepted, because steps only add.
+  /// - Parameter repeats: Whether the call is repeated after a temporary failure.
   /// - Throws: `FleetError.schema`, whose text says what to do.
-  public func checkSchema() async throws(FleetError) {
-    let version = try await retrying { connection throws(FleetError) in
+  public func checkSchema(repeats: Bool = true) async throws(FleetError) {
+    let find: @Sendable (Connection) throws(FleetError) -> String? = { connection throws(FleetError) in
       try connection.run(Statement(name: "schema_version", sql: "select max(version) from migration")).first
     }
+    let version = repeats ? try await retrying(find) : try await run(find)
     guard let number = version.flatMap({ Int32($0) }), number >= Migration.newest else {
       throw .schema(
         "the database has schema version \(version ?? "0"), and this program needs \(Migration.newest);"
