@@ -17,7 +17,7 @@ extension FleetSource {
       found.prefix(query.page.limit).map(Self.issue), next: found.count > limit ? String(offset + limit) : nil)
   }
 
-  /// Returns the issue with this number, or with a group of this key.
+  /// Returns the issue with this number, or else the issue with a group of this key.
   public func issue(_ key: String) async throws(SourceError) -> IssueDetail {
     let found = try await rows(Self.byLast, Search(filter: ReportFilter(group: key)), .int64(2) + .int64(0))
     guard let row = found.first else { throw .notFound("issue '\(key)'") }

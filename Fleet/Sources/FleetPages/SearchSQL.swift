@@ -6,7 +6,7 @@ internal import FleetStore
 ///
 /// Strings of a search are parameters only.
 enum SearchSQL {
-  /// The parameters $2 to $15.
+  /// The parameters $2 to $16.
   static func parameters(_ search: Search) -> Parameters {
     let filter = search.filter
     let words = (search.text ?? "").split(separator: " ").map(String.init)
@@ -14,11 +14,15 @@ enum SearchSQL {
     let first = [filter.name, filter.signal, search.cause, filter.group, search.build, search.host]
     let texts = first + [filter.release, filter.environment, filter.unit, filter.route, filter.since, filter.until]
     // PostgreSQL's texts contain no null characters.
-    return texts.reduce(sets) { $0 + .optionalText($1?.replacing("\0", with: "\u{fffd}")) }
+    let all = texts.reduce(sets) { $0 + .optionalText($1?.replacing("\0", with: "\u{fffd}")) }
+    return all + (filter.group.flatMap(issueNumber).map(Parameters.int64) ?? .null)
   }
 
+  /// Returns the number of an issue; nil for a text that PostgreSQL does not write for a number, such as `+1`.
+  private static func issueNumber(_ text: String) -> Int64? { Int64(text).flatMap { String($0) == text ? $0 : nil } }
+
   /// The number of the first parameter after those of a search.
-  static let next = 16
+  static let next = 17
 
   /// Selects issues `i` of the tenant $1.
   static let issues = """
@@ -62,9 +66,14 @@ enum SearchSQL {
     and ($15::text is null or r.time <= $15::timestamptz)
     """
 
-  // The number of an issue, or the whole key of one of its groups.
+  // The number of an issue, or the whole key of one of its groups. A host chooses its keys, so a key that is also the
+  // number of an issue selects this issue only.
   private static let group = """
-    (i.id::text = $7::text or exists (select from alias k where k.issue = i.id and k.key = $7::text))
+    i.id in (
+      select n.id from issue n where n.tenant = $1::int and n.id = $16::bigint
+      union all
+      select k.issue from alias k where k.tenant = $1::int and k.key = $7::text
+        and not exists (select from issue n where n.tenant = $1::int and n.id = $16::bigint))
     """
 
   private static let host = "(o.name = $9::text or o.machine::text = $9::text)"

@@ -117,6 +117,21 @@ struct FleetPagesTests {
     #expect(try await page(order: .first) == ["title of a1", "title of b2"])
   }
 
+  @Test("a group whose key is the number of an issue neither hides this issue nor adds crashes to it")
+  func keyIsNumber() async throws {
+    _ = try await test.ingest([Sample.report(1)])
+    let number = try #require(try await source.issues(IssueQuery(page: PageQuery(limit: 1))).items.first).key
+    _ = try await test.ingest([
+      Sample.report(2, group: number, program: "cart"), Sample.report(3, group: "+\(number)", program: "cart"),
+    ])
+    #expect(try await source.issue(number).issue.title == "title of a1")
+    let own = Search(filter: ReportFilter(group: number))
+    #expect(try await page(own) == ["title of a1"])
+    let events = try await source.events(EventQuery(search: own, page: PageQuery(limit: 10)))
+    #expect(events.items.map(\.id) == [Sample.hex(1)])
+    #expect(try await source.issue("+\(number)").issue.title == "title of +\(number)")
+  }
+
   @Test("lists of crashes continue where the page before ended, also for crashes of one time")
   func pages() async throws {
     _ = try await test.ingest((1...25).map { Sample.report($0, age_s: Int64($0) / 10) })
