@@ -17,7 +17,7 @@ extension FleetSource {
   /// Returns the checks of the database, and the hosts of the tenant.
   public func health() async throws(SourceError) -> ServiceHealth {
     let findings: [FleetStore.Finding]
-    do throws(FleetError) { findings = try await store.diagnose(now_us: Self.now_us()) } catch {
+    do throws(FleetError) { findings = try await store.diagnose(now_us: Self.now_us(), tenant: tenant) } catch {
       throw .unavailable("\(error)")
     }
     let level: ServiceHealth.Level =

@@ -5,7 +5,9 @@ public import FleetStore
 
 /// The pages of one tenant of a fleet, over its database.
 ///
-/// Each statement has the tenant as its first parameter, and selects only the rows of this tenant.
+/// Each statement has the tenant as its first parameter, and selects only the rows of this tenant. Of the whole
+/// database, the page of health shows the settings, the standbys, the size, the clock and a missing partition. It names
+/// no other tenant, and none of its hosts.
 public struct FleetSource: PageSource {
   let store: FleetStore
   let tenant: Int32

@@ -15,8 +15,9 @@ extension FleetStore {
 
   /// Runs all checks.
   ///
-  /// `now_us` is the time of this machine's clock in microseconds since 1970.
-  public func diagnose(now_us: Int64) async throws(FleetError) -> [Finding] {
+  /// `now_us` is the time of this machine's clock in microseconds since 1970. With a tenant, the result names only hosts
+  /// of this tenant.
+  public func diagnose(now_us: Int64, tenant: Int32? = nil) async throws(FleetError) -> [Finding] {
     var findings: [Finding] = []
     do throws(FleetError) {
       try await checkSchema()
@@ -27,7 +28,7 @@ extension FleetStore {
     }
     findings += try await retrying { connection throws(FleetError) in
       try Self.durability(connection) + Self.replication(connection) + Self.space(connection)
-        + Self.clocks(connection, now_us: now_us) + Self.partitions(connection)
+        + Self.clocks(connection, now_us: now_us, tenant) + Self.partitions(connection)
     }
     return findings
   }
@@ -99,7 +100,9 @@ extension FleetStore {
     ]
   }
 
-  private static func clocks(_ connection: Connection, now_us: Int64) throws(FleetError) -> [Finding] {
+  private static func clocks(
+    _ connection: Connection, now_us: Int64, _ tenant: Int32?
+  ) throws(FleetError) -> [Finding] {
     let limit_ms: Int64 = 60_000
     let database = try connection.script("select (extract(epoch from clock_timestamp()) * 1e6)::bigint").rows.first
     let ahead_ms = ((database?.integer(0) ?? now_us) - now_us) / 1_000
@@ -114,8 +117,9 @@ extension FleetStore {
         name: "doctor_clocks",
         sql: """
           select name, clock_ahead_ms / 1000 from host where abs(clock_ahead_ms) > $1::bigint
-            and last_seen > now() - interval '1 day' order by abs(clock_ahead_ms) desc limit 10
-          """), .int64(limit_ms))
+            and last_seen > now() - interval '1 day' and ($2::int is null or tenant = $2::int)
+          order by abs(clock_ahead_ms) desc limit 10
+          """), .int64(limit_ms) + (tenant.map(Parameters.int32) ?? .null))
     findings += hosts.rows.map { row in
       Finding(level: .warning, text: "the clock of host '\(row.text(0))' is \(row.text(1)) s ahead; check NTP there")
     }
