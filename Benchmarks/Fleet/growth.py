@@ -51,7 +51,7 @@ QUERIES = {
     "newest 50 reports of an issue":
         # A plain join would read all reports of the issue: 130 ms of 10,000 reports. This one merges the partitions' indexes.
         "select r.id, r.time, h.name from alias a cross join lateral ("
-        "select id, time, host from report where alias = a.id order by time desc limit 50) r"
+        "select id, least(time, received) time, host from report where alias = a.id order by 2 desc, id desc limit 50) r"
         " join host h on h.id = r.host where a.issue = :issue::bigint order by r.time desc limit 50",
     "crashes of an issue by day":
         "select date_trunc('day', hour), sum(crashes) from alias a join alias_hour h on h.alias = a.id"

@@ -14,7 +14,7 @@ extension FleetSource {
       Self.list, query.search,
       (before.map { .int64($0.time_us) + .uuid($0.id) } ?? .null + .null) + .int64(limit + 1))
     let page = found.prefix(query.page.limit)
-    let last = page.last.flatMap { row in Self.number(row.text(0)).map { Position(time_us: row.integer(1), id: $0) } }
+    let last = page.last.flatMap { row in Self.number(row.text(0)).map { Position(time_us: row.integer(10), id: $0) } }
     return Slice(page.map(Self.event), next: found.count > limit ? last?.cursor : nil)
   }
 
@@ -85,18 +85,18 @@ extension FleetSource {
     name: "page_events",
     sql: """
       select replace(r.id::text, '-', ''), (extract(epoch from r.time) * 1e6)::bigint, b.program, r.signal, i.title,
-        i.id, r.release, r.environment, r.route, o.name
+        i.id, r.release, r.environment, r.route, o.name, (extract(epoch from \(SearchSQL.time)) * 1e6)::bigint
       from report r join alias a on a.id = r.alias join issue i on i.id = a.issue join build b on b.id = r.build
       join host o on o.id = r.host
-      where \(SearchSQL.reports) and ($\(SearchSQL.next)::bigint is null or (r.time, r.id)
+      where \(SearchSQL.reports) and ($\(SearchSQL.next)::bigint is null or (\(SearchSQL.time), r.id)
         < (timestamptz 'epoch' + $\(SearchSQL.next)::bigint * interval '1 microsecond', $\(SearchSQL.next + 1)::uuid))
-      order by r.time desc, r.id desc limit $\(SearchSQL.next + 2)::bigint
+      order by \(SearchSQL.time) desc, r.id desc limit $\(SearchSQL.next + 2)::bigint
       """)
 
   private static let one = Statement(
     name: "page_event",
     sql: """
-      select encode(r.body, 'hex'), a.issue, (extract(epoch from r.time) * 1e6)::bigint from report r
+      select encode(r.body, 'hex'), a.issue, (extract(epoch from \(SearchSQL.time)) * 1e6)::bigint from report r
       join alias a on a.id = r.alias where r.tenant = $1::int and r.id = $2::uuid limit 1
       """)
 
@@ -107,8 +107,8 @@ extension FleetSource {
       own as (select id from alias where tenant = $1::int and issue = $2::bigint)
       select (
         select replace(r.id::text, '-', '') from report r where r.alias in (select id from own)
-          and (r.time, r.id) > (select time, id from place) order by r.time, r.id limit 1), (
+          and (\(SearchSQL.time), r.id) > (select time, id from place) order by \(SearchSQL.time), r.id limit 1), (
         select replace(r.id::text, '-', '') from report r where r.alias in (select id from own)
-          and (r.time, r.id) < (select time, id from place) order by r.time desc, r.id desc limit 1)
+          and (\(SearchSQL.time), r.id) < (select time, id from place) order by \(SearchSQL.time) desc, r.id desc limit 1)
       """)
 }

@@ -80,8 +80,8 @@ extension FleetSource {
           (select count(distinct h.build) from alias a join alias_hour h on h.alias = a.id where a.issue = i.id),
           f.build, l.build, l.release, i.state, (
             select replace(r.id::text, '-', '') from alias a cross join lateral (
-              select id, time from report where alias = a.id order by time desc limit 1) r
-            where a.issue = i.id order by r.time desc limit 1)
+              select r.id, \(SearchSQL.time) newest from report r where r.alias = a.id order by newest desc limit 1) r
+            where a.issue = i.id order by r.newest desc limit 1)
         from page i left join build f on f.id = i.first_build left join build l on l.id = i.last_build
         order by \(order)
         """)
@@ -109,7 +109,7 @@ extension FleetSource {
     sql: """
       with newest as materialized (
         select r.* from alias a join report r on r.alias = a.id
-        where a.tenant = $1::int and a.issue = $2::bigint order by r.time desc limit 100)
+        where a.tenant = $1::int and a.issue = $2::bigint order by \(SearchSQL.time) desc limit 100)
       select v.property, v.value, count(*), (select count(*) from newest) from newest r cross join lateral (values
         ('release', r.release), ('environment', r.environment), ('signal', r.signal), ('route', r.route),
         ('unit', r.unit)) v (property, value)

@@ -43,6 +43,11 @@ enum SearchSQL {
       select from alias a join report r on r.alias = a.id where a.issue = i.id and \(facts)))
     """
 
+  /// The time of a report `r` in lists, which no host can set to the future.
+  ///
+  /// Indexes have this expression.
+  static let time = "least(r.time, r.received)"
+
   /// Selects hours `h` with their build `b`.
   static let hours = """
     ($8::text is null or starts_with(b.build, $8::text))
@@ -62,8 +67,8 @@ enum SearchSQL {
     and ($8::text is null or starts_with(b.build, $8::text))
     and ($9::text is null or \(host))
     and \(facts)
-    and ($14::text is null or r.time >= $14::timestamptz)
-    and ($15::text is null or r.time <= $15::timestamptz)
+    and ($14::text is null or \(time) >= $14::timestamptz)
+    and ($15::text is null or \(time) <= $15::timestamptz)
     """
 
   // The number of an issue, or the whole key of one of its groups. A host chooses its keys, so a key that is also the

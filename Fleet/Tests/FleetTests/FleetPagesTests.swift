@@ -144,6 +144,22 @@ struct FleetPagesTests {
     #expect(Set(ids).count == 25 && ids.count == 25)
   }
 
+  @Test("a report of a host whose clock is ahead does not stay the newest one")
+  func future() async throws {
+    _ = try await test.ingest([Sample.report(1, age_s: -3_600, body: Self.body(1, "ahead"))])
+    _ = try test.query("update report set received = now() - interval '1 hour'")
+    _ = try await test.ingest([Sample.report(2, age_s: 60)])
+    let issue = try #require(try await source.issues(IssueQuery(page: PageQuery(limit: 1))).items.first)
+    #expect(issue.newestEvent == Sample.hex(2))
+    let first = try await source.events(EventQuery(page: PageQuery(limit: 1)))
+    let second = try await source.events(EventQuery(page: PageQuery(cursor: first.next, limit: 1)))
+    #expect(first.items.map(\.id) == [Sample.hex(2)] && second.items.map(\.id) == [Sample.hex(1)])
+    let detail = try await source.event(Sample.hex(1))
+    #expect(detail.newer == Sample.hex(2) && detail.older == nil)
+    let recent = Self.text(try await get("/events.json?q=since:30m"))
+    #expect(recent.contains(Sample.hex(2)) && !recent.contains(Sample.hex(1)))
+  }
+
   @Test("a tenant sees nothing of another tenant")
   func tenants() async throws {
     _ = try await test.ingest([Sample.report(1, body: Self.body(1, "secret"))])

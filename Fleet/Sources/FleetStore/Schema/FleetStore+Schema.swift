@@ -65,8 +65,7 @@ extension FleetStore {
 
   /// Checks that the database has the schema that this program needs.
   ///
-  /// A newer schema is accepted, because steps only add.
-  /// - Parameter repeats: Whether the call is repeated after a temporary failure.
+  /// A newer schema is accepted, because steps keep what older programs use.
   /// - Throws: `FleetError.schema`, whose text says what to do.
   public func checkSchema(repeats: Bool = true) async throws(FleetError) {
     let find: @Sendable (Connection) throws(FleetError) -> String? = { connection throws(FleetError) in

@@ -1,13 +1,13 @@
 /// One step of the schema migration.
 ///
-/// A released step never changes; new steps are added.
+/// A released step never changes; new steps are added. A step keeps all tables and columns that older programs use.
 struct Migration: Sendable {
   var version: Int32
   var name: String
   var sql: String
 
   /// All steps, in order.
-  static let all = [first]
+  static let all = [first, newestReports]
 
   /// The version of the schema that this program needs.
   static var newest: Int32 { all.last?.version ?? 0 }
@@ -73,5 +73,15 @@ struct Migration: Sendable {
       create table host_cursor (
         host int not null references host, stream text not null, position text not null,
         moved timestamptz not null default now(), primary key (host, stream));
+      """)
+
+  // Lists order reports by the earlier one of the time of the crash and the time of its arrival. Otherwise a report of a
+  // host whose clock is ahead would stay the newest one.
+  private static let newestReports = Migration(
+    version: 2, name: "newest reports of a tenant and of a group",
+    sql: """
+      create index report_newest on report (tenant, least(time, received) desc, id desc);
+      create index report_alias_newest on report (alias, least(time, received) desc, id desc);
+      drop index report_alias;
       """)
 }
