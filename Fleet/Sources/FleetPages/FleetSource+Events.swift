@@ -11,10 +11,10 @@ extension FleetSource {
     let before = try query.page.cursor.map(Position.init(cursor:))
     let limit = Int64(query.page.limit)
     let found = try await rows(
-      Self.list, query.search,
+      query.search.filter.group == nil ? Self.list : Self.listOfGroup, query.search,
       (before.map { .int64($0.time_us) + .uuid($0.id) } ?? .null + .null) + .int64(limit + 1))
     let page = found.prefix(query.page.limit)
-    let last = page.last.flatMap { row in Self.number(row.text(0)).map { Position(time_us: row.integer(10), id: $0) } }
+    let last = page.last.flatMap { row in Self.number(row.text(0)).map { Position(time_us: row.integer(8), id: $0) } }
     return Slice(page.map(Self.event), next: found.count > limit ? last?.cursor : nil)
   }
 
@@ -78,20 +78,42 @@ extension FleetSource {
   private static func event(_ row: [String?]) -> Event {
     Event(
       id: row.text(0), time: time(row.integer(1)), program: row.text(2), signal: row.text(3),
-      sentence: row.text(4), issue: row.text(5), release: row[6], environment: row[7], route: row[8], host: row.text(9))
+      sentence: row.text(10), issue: row.text(11), release: row[4], environment: row[5], route: row[6],
+      host: row.text(7))
   }
 
+  /// Reads the reports of a tenant in the order of an index.
+  ///
+  /// The search has no group.
   private static let list = Statement(
     name: "page_events",
     sql: """
-      select replace(r.id::text, '-', ''), (extract(epoch from r.time) * 1e6)::bigint, b.program, r.signal, i.title,
-        i.id, r.release, r.environment, r.route, o.name, (extract(epoch from \(SearchSQL.time)) * 1e6)::bigint
-      from report r join alias a on a.id = r.alias join issue i on i.id = a.issue join build b on b.id = r.build
-      join host o on o.id = r.host
-      where \(SearchSQL.reports) and ($\(SearchSQL.next)::bigint is null or (\(SearchSQL.time), r.id)
-        < (timestamptz 'epoch' + $\(SearchSQL.next)::bigint * interval '1 microsecond', $\(SearchSQL.next + 1)::uuid))
-      order by \(SearchSQL.time) desc, r.id desc limit $\(SearchSQL.next + 2)::bigint
+      select \(columns), i.title, i.id from report r join alias a on a.id = r.alias join issue i on i.id = a.issue
+      join build b on b.id = r.build join host o on o.id = r.host
+      where $7::text is null and $16::bigint is null and \(page)
       """)
+
+  /// Reads the newest reports of each group of an issue in the order of an index.
+  private static let listOfGroup = Statement(
+    name: "page_events_group",
+    sql: """
+      select r.*, i.title, i.id from issue i join alias a on a.issue = i.id cross join lateral (
+        select \(columns) from report r join build b on b.id = r.build join host o on o.id = r.host
+        where r.alias = a.id and \(page)) r
+      where i.tenant = $1::int and \(SearchSQL.group)
+      order by r.newest desc, r.uuid desc limit $\(SearchSQL.next + 2)::bigint
+      """)
+
+  private static let columns = """
+    replace(r.id::text, '-', '') id, (extract(epoch from r.time) * 1e6)::bigint time, b.program, r.signal, r.release,
+    r.environment, r.route, o.name, (extract(epoch from \(SearchSQL.time)) * 1e6)::bigint newest, r.id uuid
+    """
+
+  private static let page = """
+    \(SearchSQL.reports) and ($\(SearchSQL.next)::bigint is null or (\(SearchSQL.time), r.id)
+      < (timestamptz 'epoch' + $\(SearchSQL.next)::bigint * interval '1 microsecond', $\(SearchSQL.next + 1)::uuid))
+    order by \(SearchSQL.time) desc, r.id desc limit $\(SearchSQL.next + 2)::bigint
+    """
 
   private static let one = Statement(
     name: "page_event",
@@ -106,9 +128,15 @@ extension FleetSource {
       with place (time, id) as (select timestamptz 'epoch' + $3::bigint * interval '1 microsecond', $4::uuid),
       own as (select id from alias where tenant = $1::int and issue = $2::bigint)
       select (
-        select replace(r.id::text, '-', '') from report r where r.alias in (select id from own)
-          and (\(SearchSQL.time), r.id) > (select time, id from place) order by \(SearchSQL.time), r.id limit 1), (
-        select replace(r.id::text, '-', '') from report r where r.alias in (select id from own)
-          and (\(SearchSQL.time), r.id) < (select time, id from place) order by \(SearchSQL.time) desc, r.id desc limit 1)
+        select replace(n.id::text, '-', '') from own cross join lateral (
+          select r.id, \(SearchSQL.time) newest from report r where r.alias = own.id
+            and (\(SearchSQL.time), r.id) > (select time, id from place)
+          order by \(SearchSQL.time), r.id limit 1) n
+        order by n.newest, n.id limit 1), (
+        select replace(n.id::text, '-', '') from own cross join lateral (
+          select r.id, \(SearchSQL.time) newest from report r where r.alias = own.id
+            and (\(SearchSQL.time), r.id) < (select time, id from place)
+          order by \(SearchSQL.time) desc, r.id desc limit 1) n
+        order by n.newest desc, n.id desc limit 1)
       """)
 }

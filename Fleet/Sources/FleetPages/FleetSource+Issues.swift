@@ -108,8 +108,10 @@ extension FleetSource {
     name: "page_issue_sample",
     sql: """
       with newest as materialized (
-        select r.* from alias a join report r on r.alias = a.id
-        where a.tenant = $1::int and a.issue = $2::bigint order by \(SearchSQL.time) desc limit 100)
+        select n.* from alias a cross join lateral (
+          select r.release, r.environment, r.signal, r.route, r.unit, \(SearchSQL.time) newest from report r
+          where r.alias = a.id order by \(SearchSQL.time) desc limit 100) n
+        where a.tenant = $1::int and a.issue = $2::bigint order by n.newest desc limit 100)
       select v.property, v.value, count(*), (select count(*) from newest) from newest r cross join lateral (values
         ('release', r.release), ('environment', r.environment), ('signal', r.signal), ('route', r.route),
         ('unit', r.unit)) v (property, value)

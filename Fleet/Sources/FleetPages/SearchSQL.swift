@@ -55,7 +55,8 @@ enum SearchSQL {
     and ($15::text is null or h.hour <= $15::timestamptz)
     """
 
-  /// Selects reports `r` of the tenant $1, with their issue `i`, build `b` and host `o`.
+  /// Selects reports `r` of the tenant $1, with their issue `i`, build `b` and host `o`, for all conditions but the
+  /// group.
   static let reports = """
     r.tenant = $1::int
     and (cardinality($2::text[]) = 0 or i.state = any ($2::text[]))
@@ -63,7 +64,6 @@ enum SearchSQL {
     and ($4::text is null or strpos(lower(b.program), lower($4::text)) > 0)
     and ($5::text is null or r.signal = $5::text)
     and ($6::text is null or r.cause = $6::text)
-    and ($7::text is null or \(group))
     and ($8::text is null or starts_with(b.build, $8::text))
     and ($9::text is null or \(host))
     and \(facts)
@@ -71,9 +71,10 @@ enum SearchSQL {
     and ($15::text is null or \(time) <= $15::timestamptz)
     """
 
-  // The number of an issue, or the whole key of one of its groups. A host chooses its keys, so a key that is also the
-  // number of an issue selects this issue only.
-  private static let group = """
+  /// Selects issues `i` by the number, or by the whole key of one of their groups.
+  ///
+  /// A host chooses its keys, so a key that is also the number of an issue selects this issue only.
+  static let group = """
     i.id in (
       select n.id from issue n where n.tenant = $1::int and n.id = $16::bigint
       union all

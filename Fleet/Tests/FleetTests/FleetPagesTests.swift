@@ -117,6 +117,28 @@ struct FleetPagesTests {
     #expect(try await page(order: .first) == ["title of a1", "title of b2"])
   }
 
+  @Test("an issue of two groups lists the reports of both by time, and they lead to each other")
+  func merged() async throws {
+    _ = try await test.ingest([
+      Sample.report(1, group: "a1", age_s: 40), Sample.report(2, group: "b2", age_s: 30, body: Self.body(2, "second")),
+      Sample.report(3, group: "a1", age_s: 20, body: Self.body(3, "third")), Sample.report(4, group: "b2", age_s: 10),
+    ])
+    let issues = try await test.store.issues(tenant: test.tenant)
+    let (old, new) = (try #require(issues.first { $0.title == "title of a1" }).id, issues.map(\.id).max() ?? 0)
+    #expect(try await test.store.merge(issue: old, into: new, tenant: test.tenant))
+    for key in ["\(new)", "a1", "b2"] {
+      let own = Search(filter: ReportFilter(group: key))
+      let first = try await source.events(EventQuery(search: own, page: PageQuery(limit: 3)))
+      #expect(first.items.map(\.id) == [4, 3, 2].map { Sample.hex($0) })
+      let second = try await source.events(EventQuery(search: own, page: PageQuery(cursor: first.next, limit: 3)))
+      #expect(second.items.map(\.id) == [Sample.hex(1)] && second.next == nil)
+    }
+    for id in [2, 3] {
+      let event = try await source.event(Sample.hex(id))
+      #expect(event.newer == Sample.hex(id + 1) && event.older == Sample.hex(id - 1))
+    }
+  }
+
   @Test("a group whose key is the number of an issue neither hides this issue nor adds crashes to it")
   func keyIsNumber() async throws {
     _ = try await test.ingest([Sample.report(1)])
