@@ -40,6 +40,12 @@ public struct FleetSource: PageSource {
   /// Runs a statement whose first parameter is the tenant.
   func rows(_ statement: Statement, _ parameters: Parameters) async throws(SourceError) -> [[String?]] {
     do throws(FleetError) { return try await store.rows(statement, parameters) } catch {
+      // The SQLSTATE of a statement that the server has canceled.
+      if case .conflict("57014", _) = error {
+        throw .unavailable(
+          "the database needs more than \(FleetStore.pageSeconds) s for this page; search in a shorter time, such as"
+            + " since:24h")
+      }
       throw .unavailable("\(error)")
     }
   }

@@ -81,10 +81,25 @@ public final class FleetStore: Sendable {
     return try result.get()
   }
 
-  /// Returns the rows of a statement that changes nothing.
+  /// Returns the rows of a statement of a page, which changes nothing.
+  ///
+  /// The server ends it after `pageSeconds`, and no failure is repeated, because a reader waits and can reload. The
+  /// server plans each statement for its parameters: one plan for all searches would not use an index.
   package func rows(_ statement: Statement, _ parameters: Parameters) async throws(FleetError) -> [[String?]] {
-    try await retrying { connection throws(FleetError) in try connection.run(statement, parameters).rows }
+    try await run { connection throws(FleetError) in
+      try connection.transaction { () throws(FleetError) in
+        try connection.script(
+          """
+          set transaction read only; set local statement_timeout = '\(Self.pageSeconds)s';
+          set local plan_cache_mode = force_custom_plan
+          """)
+        return try connection.run(statement, parameters).rows
+      }
+    }
   }
+
+  /// The maximum time of a statement of a page.
+  package static let pageSeconds = 5
 
   /// Repeats a call whose failures are temporary, with a short delay.
   ///

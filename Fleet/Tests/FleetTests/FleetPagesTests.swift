@@ -218,6 +218,22 @@ struct FleetPagesTests {
     }
   }
 
+  @Test("a page changes nothing, has its own plans, and ends after a limit with an advice")
+  func limits() async throws {
+    let settings = Statement(
+      name: "settings",
+      sql: """
+        select current_setting('transaction_read_only'), current_setting('statement_timeout'),
+          current_setting('plan_cache_mode')
+        """)
+    #expect(try await test.store.rows(settings, Parameters()) == [["on", "5s", "force_custom_plan"]])
+    let holder = try TestPostgres.session(test.connection, "begin; lock table issue in access exclusive mode;")
+    let page = try await get("/issues")
+    #expect(page.status == 503 && Self.text(page).contains("since:24h"))
+    try holder.end()
+    #expect(try await get("/issues").status == 200)
+  }
+
   @Test("without its database, a page has the status 503 and says what to check")
   func unavailable() async throws {
     let store = FleetStore(.init(connection: "host=/nowhere"))
