@@ -43,8 +43,8 @@ struct FleetRunnerTests {
   private func run(
     _ count: Int, position: String? = nil, step: Duration = .seconds(20), more: String = "",
     failsAcknowledgements: Int = 0,
-    event: @escaping @Sendable (Int) -> (id: String, more: String) = { ("a\($0)", "") },
-    answer: @escaping @Sendable (StubServer.Request, Int) -> StubServer.Answer? = { _, _ in committed }
+    answer: @escaping @Sendable (StubServer.Request, Int) -> StubServer.Answer? = { _, _ in committed },
+    event: @escaping @Sendable (Int) -> (id: String, more: String) = { ("a\($0)", "") }
   ) throws -> Run {
     let (stop, acknowledged, log, board) = (try StopSignal(), Lines(), Lines(), SinkBoard())
     let failures = Mutex(failsAcknowledgements)
