@@ -58,7 +58,7 @@ final class TestPostgres: Sendable {
   private static func start(_ directory: String) throws -> Process {
     let (process, output) = (Process(), Pipe())
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
-    let options = "-c listen_addresses='' -c unix_socket_directories='\(directory)' -c fsync=off -c max_connections=60"
+    let options = "-c listen_addresses='' -c unix_socket_directories='\(directory)' -c fsync=off -c max_connections=200"
     process.arguments = [
       "-c",
       """
