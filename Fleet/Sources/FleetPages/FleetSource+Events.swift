@@ -14,8 +14,8 @@ extension FleetSource {
       query.search.filter.group == nil ? Self.list : Self.listOfGroup, query.search,
       (before.map { .int64($0.time_us) + .uuid($0.id) } ?? .null + .null) + .int64(limit + 1))
     let page = found.prefix(query.page.limit)
-    let last = page.last.flatMap { row in Self.number(row.text(0)).map { Position(time_us: row.integer(8), id: $0) } }
-    return Slice(page.map(Self.event), next: found.count > limit ? last?.cursor : nil)
+    let places = page.map { row in Self.number(row.text(0)).map { Position(time_us: row.integer(8), id: $0).cursor } }
+    return Slice(page.map(Self.event), hasMore: found.count > limit) { $0 > 0 ? places[$0 - 1] : nil }
   }
 
   /// Returns the report with this id.

@@ -13,8 +13,9 @@ extension FleetSource {
       case .count: Self.byCount
       }
     let found = try await rows(statement, query.search, .int64(limit + 1) + .int64(offset))
-    return Slice(
-      found.prefix(query.page.limit).map(Self.issue), next: found.count > limit ? String(offset + limit) : nil)
+    return Slice(found.prefix(query.page.limit).map(Self.issue), hasMore: found.count > limit) {
+      String(offset + Int64($0))
+    }
   }
 
   /// Returns the issue with this number, or else the issue with a group of this key.

@@ -9,9 +9,9 @@ extension CrashdSource {
     return try await ask { client throws(ClientError) in
       let found = try client.incidents(
         IncidentQuery(limit: query.page.limit + 1, offset: offset, filter: query.filter))
-      return Slice(
-        Array(found.prefix(query.page.limit)),
-        next: found.count > query.page.limit ? String(offset + query.page.limit) : nil)
+      return Slice(Array(found.prefix(query.page.limit)), hasMore: found.count > query.page.limit) {
+        String(offset + $0)
+      }
     }
   }
 
@@ -31,8 +31,8 @@ extension CrashdSource {
       let all = try client.processes().sorted { ($0.name, $0.pid) < ($1.name, $1.pid) }
       let page = all.dropFirst(offset).prefix(query.limit)
       return Slice(
-        page.map(AttachedProcess.init), next: all.count > offset + query.limit ? String(offset + query.limit) : nil,
-        total: all.count)
+        page.map(AttachedProcess.init), hasMore: all.count > offset + query.limit, total: all.count
+      ) { String(offset + $0) }
     }
   }
 

@@ -47,9 +47,9 @@ struct CrashdSource: PageSource {
       } else {
         found = try client.groups(groups, query.search.filter)
       }
-      return Slice(
-        found.prefix(query.page.limit).map(Issue.init),
-        next: found.count > query.page.limit ? String(offset + query.page.limit) : nil)
+      return Slice(found.prefix(query.page.limit).map(Issue.init), hasMore: found.count > query.page.limit) {
+        String(offset + $0)
+      }
     }
   }
 
@@ -82,9 +82,11 @@ struct CrashdSource: PageSource {
       list.count = true
       let page = try client.page(list)
       let more = page.more ?? 0
+      let cursors = page.reports.map(\.cursor)
       return Slice(
-        page.reports.map(Event.init), next: more > 0 ? page.reports.last?.cursor : nil,
-        total: query.page.cursor == nil ? page.reports.count + more : nil)
+        page.reports.map(Event.init), hasMore: more > 0,
+        total: query.page.cursor == nil ? page.reports.count + more : nil
+      ) { $0 > 0 ? cursors[$0 - 1] : nil }
     }
   }
 

@@ -1,6 +1,7 @@
 import CrashPages
 import CrashProtocol
 import CrashReport
+import Synchronization
 
 /// A source whose strings are all the same text, so that a test can compare the pages of two texts.
 struct FakeSource: PageSource {
@@ -10,6 +11,16 @@ struct FakeSource: PageSource {
   var count = 1
   /// The error that every call throws.
   var error: SourceError?
+
+  /// The calls for events, and their limits.
+  let calls = Calls()
+
+  /// A list of calls.
+  final class Calls: Sendable {
+    private let calls = Mutex<[String]>([])
+    var all: [String] { calls.withLock { $0 } }
+    func add(_ call: String) { calls.withLock { $0.append(call) } }
+  }
 
   /// The time of all events.
   var time = "2026-11-29T12:00:00.000000Z"
@@ -48,9 +59,9 @@ struct FakeSource: PageSource {
 
   private func slice<Item>(_ item: Item, limit: Int) throws(SourceError) -> Slice<Item> {
     try answer(
-      Slice(
-        Array(repeating: item, count: min(count, limit)), next: count > limit ? "next \(text.prefix(20))" : nil,
-        total: count))
+      Slice(Array(repeating: item, count: min(count, limit)), hasMore: count > limit, total: count) { [text] count in
+        "next \(count) \(text.prefix(20))"
+      })
   }
 
   func issues(_ query: IssueQuery) async throws(SourceError) -> Slice<Issue> {
@@ -69,7 +80,8 @@ struct FakeSource: PageSource {
   }
 
   func events(_ query: EventQuery) async throws(SourceError) -> Slice<Event> {
-    try slice(event, limit: query.page.limit)
+    calls.add("events \(query.page.limit)")
+    return try slice(event, limit: query.page.limit)
   }
 
   func event(_ id: String) async throws(SourceError) -> EventDetail {

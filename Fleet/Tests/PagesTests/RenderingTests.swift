@@ -75,10 +75,19 @@ struct RenderingTests {
   @Test("a list with more items than a page links to the next page, and keeps the search")
   func pages() async throws {
     let html = try await Self.html(FakeSource(count: 60), "/issues?q=state:new&sort=count")
-    #expect(html.contains(#"href="/issues?q=state%3Anew&amp;sort=count&amp;page=next%20text" rel="next""#))
+    #expect(html.contains(#"href="/issues?q=state%3Anew&amp;sort=count&amp;page=next%2025%20text" rel="next""#))
     #expect(html.contains(#"value="state:new""#))
     let last = try await Self.html(FakeSource(count: 1), "/events?page=x")
     #expect(!last.contains("rel=\"next\"") && last.contains(">Newest</a>"))
+  }
+
+  @Test("a page with fewer rows continues after its last row, and needs no further data")
+  func fewer() async throws {
+    let source = FakeSource(text: String(repeating: "\"", count: 1_000), count: 200)
+    let html = try await Self.html(source, "/events")
+    let rows = html.ranges(of: "href=\"/events/a1\"").count
+    #expect(rows > 0 && rows < 50 && html.contains("page=next%20\(rows)%20"))
+    #expect(source.calls.all == ["events 50"])
   }
 
   @Test("the event page has the report's sections, its neighbors, and the whole report as a file")

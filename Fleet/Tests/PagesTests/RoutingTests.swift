@@ -67,7 +67,7 @@ struct RoutingTests {
     let long = String(repeating: "ä", count: 256)
     #expect(try await RenderingTests.answer(FakeSource(), "/issues?q=\(PagePath.encode(long))a").status == 400)
     let full = try await RenderingTests.html(FakeSource(count: 60), "/issues?q=\(PagePath.encode(long))")
-    let next = PagePath.path("/issues", ["q": long, "page": "next text"]).replacing("&", with: "&amp;")
+    let next = PagePath.path("/issues", ["q": long, "page": "next 25 text"]).replacing("&", with: "&amp;")
     #expect(full.contains("href=\"\(next)\" rel=\"next\""))
     // One term more exceeds the limit.
     #expect(!full.contains("state%3Anew"))

@@ -1,8 +1,9 @@
 internal import CrashProtocol
 
-// The pages of issues and events.
+// The pages of issues and events. Each method reads the data once, and returns a function that makes the view with a
+// number of rows.
 extension Page {
-  func issues(_ scope: Scope, _ limit: Int) async throws(SourceError) -> IssuesView {
+  func issues(_ scope: Scope, limit: Int) async throws(SourceError) -> (Int) -> IssuesView {
     let search = try search(scope)
     let order = sort ?? .last
     let slice = try await source.issues(
@@ -12,18 +13,21 @@ extension Page {
       keys.isEmpty
       ? [] : try await source.hours(of: keys, Search(filter: ReportFilter(since: series.start(hours: 14 * 24))))
     let byKey = Dictionary(grouping: counts, by: \.key)
-    return IssuesView(
-      rows: slice.items.map { IssuesView.Row($0, byKey[$0.key] ?? [], series) }, states: states(search, scope),
-      orders: IssueQuery.Order.allCases.compactMap { choice in
-        let names: [IssueQuery.Order: String] = [.last: "last seen", .first: "first seen", .count: "count"]
-        let path = PagePath.search("/issues", query, sort: choice == .last ? nil : choice.rawValue)
-        return Choice(name: names[choice] ?? choice.rawValue, path: path, isCurrent: choice == order)
-      },
-      programs: programs(slice.items, search), hasHosts: slice.items.contains { $0.hosts != nil },
-      hasLost: slice.items.contains { $0.lostRequests != nil },
-      isFirstUse: slice.items.isEmpty && query.isEmpty && cursor == nil,
-      hasProcesses: scope.sections.contains(.processes),
-      next: slice.next.map { next($0) }, start: cursor == nil ? nil : next(nil))
+    let orders = IssueQuery.Order.allCases.compactMap { choice in
+      let names: [IssueQuery.Order: String] = [.last: "last seen", .first: "first seen", .count: "count"]
+      let path = PagePath.search("/issues", query, sort: choice == .last ? nil : choice.rawValue)
+      return Choice(name: names[choice] ?? choice.rawValue, path: path, isCurrent: choice == order)
+    }
+    return { count in
+      let slice = slice.prefix(count)
+      return IssuesView(
+        rows: slice.items.map { IssuesView.Row($0, byKey[$0.key] ?? [], series) }, states: states(search, scope),
+        orders: orders, programs: programs(slice.items, search), hasHosts: slice.items.contains { $0.hosts != nil },
+        hasLost: slice.items.contains { $0.lostRequests != nil },
+        isFirstUse: slice.items.isEmpty && query.isEmpty && cursor == nil,
+        hasProcesses: scope.sections.contains(.processes),
+        next: slice.next.map { next($0) }, start: cursor == nil ? nil : next(nil))
+    }
   }
 
   private func next(_ cursor: String?) -> String {
@@ -73,22 +77,24 @@ extension Page {
     }.joined(separator: " ")
   }
 
-  func issue(_ key: String, _: Scope, _ limit: Int) async throws(SourceError) -> IssueView {
-    let scope = try await source.scope()
+  func issue(_ key: String, _ scope: Scope, limit: Int) async throws(SourceError) -> (Int) -> IssueView {
     let detail = try await source.issue(key)
     let own = Search(filter: ReportFilter(group: detail.issue.key))
     let slice = try await source.events(EventQuery(search: own, page: PageQuery(cursor: cursor, limit: limit)))
     let counts = try await source.hours(
       of: [detail.issue.key], Search(filter: ReportFilter(since: series.start(hours: 14 * 24))))
-    return IssueView(detail, counts, slice, cursor: cursor, series, terms: scope.terms)
+    return { IssueView(detail, counts, slice.prefix($0), cursor: cursor, series, terms: scope.terms) }
   }
 
-  func events(_ scope: Scope, _ limit: Int) async throws(SourceError) -> EventsView {
+  func events(_ scope: Scope, limit: Int) async throws(SourceError) -> (Int) -> EventsView {
     let slice = try await source.events(
       EventQuery(search: try search(scope), page: PageQuery(cursor: cursor, limit: limit)))
-    return EventsView(
-      events: slice.items.map { IssueView.Row($0, now_ns: now_ns) }, total: slice.total.map { Figure($0) },
-      next: slice.next.map { PagePath.path("/events", ["q": query, "page": $0]) },
-      start: cursor == nil ? nil : PagePath.path("/events", ["q": query]))
+    return { count in
+      let slice = slice.prefix(count)
+      return EventsView(
+        events: slice.items.map { IssueView.Row($0, now_ns: now_ns) }, total: slice.total.map { Figure($0) },
+        next: slice.next.map { PagePath.path("/events", ["q": query, "page": $0]) },
+        start: cursor == nil ? nil : PagePath.path("/events", ["q": query]))
+    }
   }
 }

@@ -6,32 +6,25 @@ extension Page {
   func answer(_ section: Section, _ scope: Scope) async throws(SourceError) -> PageAnswer {
     let path = "/" + section.path
     switch section.section {
-    case .timeline: return try await list(scope, path, limit: 20, timeline)
-    case .incidents: return try await list(scope, path, limit: 50, incidents)
+    case .timeline: return list(scope, path, limit: 20, try await timeline(scope, limit: 20))
+    case .incidents: return list(scope, path, limit: 50, try await incidents(scope, limit: 50))
     case .useAfterFree:
       let data = try await source.useAfterFree()
-      return try await list(scope, path, limit: 60) { _, limit throws(SourceError) in
-        UseAfterFreeView(data, limit: limit, now_ns: now_ns)
-      }
-    case .processes: return try await list(scope, path, limit: 100, processes)
+      return list(scope, path, limit: 60) { UseAfterFreeView(data, limit: $0, now_ns: now_ns) }
+    case .processes: return list(scope, path, limit: 100, try await processes(limit: 100))
     case .builds:
       let builds = try await source.builds(try search(scope))
-      return try await list(scope, path, limit: 60) { _, limit throws(SourceError) in
-        BuildsView(builds, limit: limit, now_ns: now_ns)
-      }
+      return list(scope, path, limit: 60) { BuildsView(builds, limit: $0, now_ns: now_ns) }
     case .health:
       let health = try await source.health()
-      return try await list(scope, path, limit: 100) { _, limit throws(SourceError) in HealthView(health, limit: limit)
-      }
+      return list(scope, path, limit: 100) { HealthView(health, limit: $0) }
     case .alarm:
       let alarms = try await source.alarms()
-      return try await list(scope, path, limit: 30) { _, limit throws(SourceError) in
-        AlarmView(alarms, limit: limit, now_ns: now_ns)
-      }
+      return list(scope, path, limit: 30) { AlarmView(alarms, limit: $0, now_ns: now_ns) }
     }
   }
 
-  private func timeline(_ scope: Scope, _ limit: Int) async throws(SourceError) -> TimelineView {
+  private func timeline(_ scope: Scope, limit: Int) async throws(SourceError) -> (Int) -> TimelineView {
     let search = try search(scope)
     let counts = try await source.hours(of: nil, recent(search, hours: 30 * 24))
     let near = recent(search, hours: TimelineView.hours)
@@ -47,25 +40,34 @@ extension Page {
         IncidentSearch(filter: filter, page: PageQuery(cursor: nil, limit: 500))
       ).items
     }
-    return TimelineView(counts, issues.map { ($0, byKey[$0.key] ?? []) }, incidents, series, query: query)
+    return { [incidents] count in
+      let lanes = issues.prefix(count).map { ($0, byKey[$0.key] ?? []) }
+      return TimelineView(counts, lanes, incidents, series, query: query)
+    }
   }
 
-  private func incidents(_ scope: Scope, _ limit: Int) async throws(SourceError) -> IncidentsView {
+  private func incidents(_ scope: Scope, limit: Int) async throws(SourceError) -> (Int) -> IncidentsView {
     let search = try search(scope).filter
     let filter = IncidentFilter(route: search.route, name: search.name, since: search.since)
     let slice = try await source.incidents(
       IncidentSearch(filter: filter, page: PageQuery(cursor: cursor, limit: limit)))
-    return IncidentsView(
-      rows: slice.items.map { IncidentsView.Row($0, now_ns: now_ns) },
-      next: slice.next.map { PagePath.path("/incidents", ["q": query, "page": $0]) },
-      start: cursor == nil ? nil : PagePath.path("/incidents", ["q": query]))
+    return { count in
+      let slice = slice.prefix(count)
+      return IncidentsView(
+        rows: slice.items.map { IncidentsView.Row($0, now_ns: now_ns) },
+        next: slice.next.map { PagePath.path("/incidents", ["q": query, "page": $0]) },
+        start: cursor == nil ? nil : PagePath.path("/incidents", ["q": query]))
+    }
   }
 
-  private func processes(_: Scope, _ limit: Int) async throws(SourceError) -> ProcessesView {
+  private func processes(limit: Int) async throws(SourceError) -> (Int) -> ProcessesView {
     let slice = try await source.processes(PageQuery(cursor: cursor, limit: limit))
-    return ProcessesView(
-      rows: slice.items.map { ProcessesView.Row($0, now_ns: now_ns) },
-      hasHosts: slice.items.contains { $0.host != nil }, total: slice.total.map { Figure($0) },
-      next: slice.next.map { PagePath.path("/processes", ["page": $0]) }, start: cursor == nil ? nil : "/processes")
+    return { count in
+      let slice = slice.prefix(count)
+      return ProcessesView(
+        rows: slice.items.map { ProcessesView.Row($0, now_ns: now_ns) },
+        hasHosts: slice.items.contains { $0.host != nil }, total: slice.total.map { Figure($0) },
+        next: slice.next.map { PagePath.path("/processes", ["page": $0]) }, start: cursor == nil ? nil : "/processes")
+    }
   }
 }

@@ -26,12 +26,10 @@ struct Page: Sendable {
     }
     let scope = try await source.scope()
     switch (parts.first, parts.count) {
-    case ("issues", 1): return try await list(scope, "/issues", limit: 25, issues)
+    case ("issues", 1): return list(scope, "/issues", limit: 25, try await issues(scope, limit: 25))
     case ("issues", 2):
-      return try await list(scope, PagePath.issue(parts[1]), limit: 25) { scope, limit throws(SourceError) in
-        try await issue(parts[1], scope, limit)
-      }
-    case ("events", 1): return try await list(scope, "/events", limit: 50, events)
+      return list(scope, PagePath.issue(parts[1]), limit: 25, try await issue(parts[1], scope, limit: 25))
+    case ("events", 1): return list(scope, "/events", limit: 50, try await events(scope, limit: 50))
     case ("events", 2):
       let view = EventView(try await source.event(parts[1]))
       return shown(view, scope, PagePath.event(parts[1]))
@@ -45,14 +43,11 @@ struct Page: Sendable {
 
   /// Returns the page of a list.
   ///
-  /// Halves the limit of rows until the page is not too large.
-  func list<View: PageView>(
-    _ scope: Scope, _ path: String, limit: Int,
-    _ make: (Scope, Int) async throws(SourceError) -> View
-  ) async throws(SourceError) -> PageAnswer {
+  /// Halves the number of rows until the page is not too large. `make` has the data of `limit` rows already.
+  func list<View: PageView>(_ scope: Scope, _ path: String, limit: Int, _ make: (Int) -> View) -> PageAnswer {
     var limit = limit
     while true {
-      let answer = shown(try await make(scope, limit), scope, path)
+      let answer = shown(make(limit), scope, path)
       if isTwin || answer.body.count <= Site.pageBytes || limit <= 1 { return answer }
       limit = max(1, limit / 2)
     }

@@ -118,9 +118,21 @@ public struct Slice<Item: Sendable>: Sendable {
   /// The number of all items, if the source knows it.
   public var total: Int?
 
+  private let cursor: @Sendable (Int) -> String?
+
   /// Creates a page.
-  public init(_ items: [Item], next: String? = nil, total: Int? = nil) {
-    (self.items, self.next, self.total) = (items, next, total)
+  ///
+  /// `cursor` returns the cursor after a number of items of this page.
+  public init(
+    _ items: [Item], hasMore: Bool, total: Int? = nil, cursor: @escaping @Sendable (Int) -> String?
+  ) {
+    (self.items, self.total, self.cursor) = (items, total, cursor)
+    next = hasMore ? cursor(items.count) : nil
+  }
+
+  /// Returns the first items, and the cursor after them.
+  public func prefix(_ count: Int) -> Slice {
+    count < items.count ? Slice(Array(items.prefix(count)), hasMore: true, total: total, cursor: cursor) : self
   }
 }
 
