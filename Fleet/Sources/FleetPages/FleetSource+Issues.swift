@@ -27,17 +27,19 @@ extension FleetSource {
     let number: Parameters = .int32(tenant) + .int64(row.integer(0))
     var distributions: [IssueDetail.Distribution] = []
     var (sampled, sample): ([String: [IssueDetail.Value]], Int?) = ([:], nil)
-    for (property, statement) in [(SearchTerm.build, Self.builds), (.host, Self.hosts)] {
-      let values = try await rows(statement, number).map {
-        IssueDetail.Value(value: $0.text(0), count: Int($0.integer(1)))
-      }
-      distributions.append(IssueDetail.Distribution(property: property.rawValue, values: values))
-    }
     for row in try await rows(Self.sample, number) {
       sampled[row.text(0), default: []].append(IssueDetail.Value(value: row.text(1), count: Int(row.integer(2))))
       sample = Int(row.integer(3))
     }
-    for term in [SearchTerm.release, .environment, .signal, .route, .unit] {
+    for (term, statement) in [(SearchTerm.build, Self.builds), (.host, Self.hosts)] {
+      let values = try await rows(statement, number).map {
+        IssueDetail.Value(value: $0.text(0), count: Int($0.integer(1)))
+      }
+      guard !values.isEmpty else { continue }
+      distributions.append(IssueDetail.Distribution(property: term.rawValue, values: values))
+      sampled[term.rawValue] = nil
+    }
+    for term in [SearchTerm.host, .release, .environment, .signal, .route, .unit] {
       guard let values = sampled[term.rawValue] else { continue }
       distributions.append(IssueDetail.Distribution(property: term.rawValue, values: values, sample: sample))
     }
@@ -96,12 +98,16 @@ extension FleetSource {
       group by 1 order by 2 desc, 1 limit 100
       """)
 
+  // An issue has a counter for each host, build and hour. If it has too many to add them for a page, there is no row.
   private static let hosts = Statement(
     name: "page_issue_hosts",
     sql: """
-      select o.name, sum(c.crashes)::bigint from alias a join counter c on c.alias = a.id
-      join host o on o.id = c.host where a.tenant = $1::int and a.issue = $2::bigint
-      group by 1 order by 2 desc, 1 limit 100
+      with counted as materialized (
+        select c.host, c.crashes from alias a cross join lateral (
+          select host, crashes from counter where alias = a.id limit 20001) c
+        where a.tenant = $1::int and a.issue = $2::bigint limit 20001)
+      select o.name, sum(c.crashes)::bigint from counted c join host o on o.id = c.host
+      where (select count(*) from counted) <= 20000 group by 1 order by 2 desc, 1 limit 100
       """)
 
   // Whole reports have these facts, so they are counted in the newest 100 reports.
@@ -110,12 +116,13 @@ extension FleetSource {
     sql: """
       with newest as materialized (
         select n.* from alias a cross join lateral (
-          select r.release, r.environment, r.signal, r.route, r.unit, \(SearchSQL.time) newest from report r
+          select r.host, r.release, r.environment, r.signal, r.route, r.unit, \(SearchSQL.time) newest from report r
           where r.alias = a.id order by \(SearchSQL.time) desc limit 100) n
         where a.tenant = $1::int and a.issue = $2::bigint order by n.newest desc limit 100)
-      select v.property, v.value, count(*), (select count(*) from newest) from newest r cross join lateral (values
-        ('release', r.release), ('environment', r.environment), ('signal', r.signal), ('route', r.route),
-        ('unit', r.unit)) v (property, value)
+      select v.property, v.value, count(*), (select count(*) from newest) from newest r join host o on o.id = r.host
+      cross join lateral (values
+        ('host', o.name), ('release', r.release), ('environment', r.environment), ('signal', r.signal),
+        ('route', r.route), ('unit', r.unit)) v (property, value)
       where v.value <> '' group by 1, 2 order by 1, 3 desc, 2
       """)
 
