@@ -6,7 +6,8 @@ internal import Glibc
 extension FleetSource {
   /// Returns the builds that the fleet saw last.
   public func builds(_ search: Search) async throws(SourceError) -> [BuildSummary] {
-    try await rows(Self.list, search).map { row in
+    try SearchSQL.checkCounted(search)
+    return try await rows(Self.list, search).map { row in
       BuildSummary(
         programs: [row.text(0)], build: row.text(1), release: row[2], count: Int(row.integer(3)),
         issues: Int(row.integer(4)), newIssues: Int(row.integer(5)), first: Self.time(row.integer(6)),

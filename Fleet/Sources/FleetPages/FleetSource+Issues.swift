@@ -48,6 +48,7 @@ extension FleetSource {
 
   /// Returns the numbers of crashes by hour, from the counters.
   public func hours(of issues: [String]?, _ search: Search) async throws(SourceError) -> [HourCount] {
+    try SearchSQL.checkCounted(search)
     guard let issues else {
       return try await rows(Self.allHours, search).map {
         HourCount(hour: $0.text(0), key: "", count: Int($0.integer(1)))

@@ -21,6 +21,22 @@ enum SearchSQL {
   /// Returns the number of an issue; nil for a text that PostgreSQL does not write for a number, such as `+1`.
   private static func issueNumber(_ text: String) -> Int64? { Int64(text).flatMap { String($0) == text ? $0 : nil } }
 
+  /// Refuses the terms that select whole reports, for numbers that come from counters.
+  ///
+  /// These terms would select issues, and the numbers would contain the crashes of all hosts and requests of the issues.
+  static func checkCounted(_ search: Search) throws(SourceError) {
+    let filter = search.filter
+    let terms: [(SearchTerm, String?)] = [
+      (.host, search.host), (.release, filter.release), (.environment, filter.environment), (.unit, filter.unit),
+      (.route, filter.route),
+    ]
+    for (term, value) in terms where value != nil {
+      throw .invalidSearch(
+        "'\(term.rawValue)' selects crashes, and this page shows sums over all crashes of an issue; search for it under"
+          + " Crashes")
+    }
+  }
+
   /// The number of the first parameter after those of a search.
   static let next = 17
 
