@@ -13,7 +13,7 @@ struct Web: ParsableCommand {
         crashctl web                            # on any free port of 127.0.0.1
         crashctl web --listen 8080
         crashctl web --listen /tmp/web.sock     # on a Unix socket of your user
-        ssh -L 8080:localhost:8080 HOST crashctl web --listen 8080
+        ssh -t -L 8080:127.0.0.1:8080 HOST crashctl web --listen 8080
       """)
 
   @Option(
