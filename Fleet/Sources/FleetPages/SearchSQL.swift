@@ -9,14 +9,16 @@ enum SearchSQL {
   /// The parameters $2 to $16.
   static func parameters(_ search: Search) -> Parameters {
     let filter = search.filter
-    let words = (search.text ?? "").split(separator: " ").map(String.init)
+    let words = (search.text ?? "").split(separator: " ").map { clean(String($0)) }
     let sets: Parameters = .texts(search.states ?? []) + .texts(words)
     let first = [filter.name, filter.signal, search.cause, filter.group, search.build, search.host]
     let texts = first + [filter.release, filter.environment, filter.unit, filter.route, filter.since, filter.until]
-    // PostgreSQL's texts contain no null characters.
-    let all = texts.reduce(sets) { $0 + .optionalText($1?.replacing("\0", with: "\u{fffd}")) }
+    let all = texts.reduce(sets) { $0 + .optionalText($1.map(clean)) }
     return all + (filter.group.flatMap(issueNumber).map(Parameters.int64) ?? .null)
   }
+
+  /// Replaces null characters, which PostgreSQL's texts cannot contain.
+  private static func clean(_ text: String) -> String { text.replacing("\0", with: "\u{fffd}") }
 
   /// Returns the number of an issue; nil for a text that PostgreSQL does not write for a number, such as `+1`.
   private static func issueNumber(_ text: String) -> Int64? { Int64(text).flatMap { String($0) == text ? $0 : nil } }
