@@ -41,11 +41,16 @@ extension FleetSource {
     var time_us: Int64
     var id: UInt128
 
+    /// The times from 1970 to the year 9999; PostgreSQL refuses some later ones.
+    private static let times_us: Range<Int64> = 0..<253_402_300_800_000_000
+
     init(time_us: Int64, id: UInt128) { (self.time_us, self.id) = (time_us, id) }
 
     init(cursor: String) throws(SourceError) {
       let parts = cursor.split(separator: "-", maxSplits: 1)
-      guard parts.count == 2, let time_us = Int64(parts[0]), let id = FleetSource.number(parts[1]) else {
+      guard parts.count == 2, let time_us = Int64(parts[0]), Self.times_us.contains(time_us),
+        let id = FleetSource.number(parts[1])
+      else {
         throw .invalidSearch("no page '\(cursor)'")
       }
       (self.time_us, self.id) = (time_us, id)
