@@ -80,6 +80,13 @@ struct RoutingTests {
     }
   }
 
+  @Test("an empty value has no link, because no search selects it")
+  func emptyValues() async throws {
+    let html = try await RenderingTests.html(FakeSource(text: ""), "/issues/cafe")
+    #expect(html.contains("release%3Aother\"") && !html.contains("release%3A\""))
+    #expect(!(try await RenderingTests.html(FakeSource(text: ""), "/processes")).contains("program%3A"))
+  }
+
   @Test("the files beside the pages need no other machine")
   func assets() async throws {
     for path in Assets.paths {
@@ -130,9 +137,10 @@ struct SearchTests {
   @Test("a term is written so that it parses to the same value")
   func written() throws {
     for value in ["shop", "a b", "x:y", "q\"uote"] {
-      let search = try Self.parse(SearchParser.term(.program, value))
+      let search = try Self.parse(try #require(SearchParser.term(.program, value)))
       #expect(search.filter.name == value.filter { $0 != "\"" })
     }
+    for value in ["", "\"\""] { #expect(SearchParser.term(.program, value) == nil) }
     #expect(Page.without(.state, #"a state:new program:"b c" is:open"#) == #"a program:"b c""#)
   }
 }

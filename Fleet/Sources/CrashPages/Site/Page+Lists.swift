@@ -55,8 +55,8 @@ extension Page {
     let names = Set(issues.flatMap(\.programs)).filter { !$0.allSatisfy(\.isWhitespace) }.sorted().prefix(12)
     return names.count < 2
       ? []
-      : names.compactMap {
-        Choice(name: CrashText.clip($0, to: 40), path: path(query, SearchParser.term(.program, $0)))
+      : names.compactMap { name in
+        SearchParser.term(.program, name).flatMap { Choice(name: CrashText.clip(name, to: 40), path: path(query, $0)) }
       }
   }
 
@@ -69,7 +69,7 @@ extension Page {
   static func without(_ term: SearchTerm, _ query: String) -> String {
     SearchParser.words(of: query).filter { word in
       word.unquotedColon.flatMap { SearchTerm(key: String(word.text[..<$0])) } != term
-    }.map { word in
+    }.compactMap { word -> String? in
       guard let colon = word.unquotedColon, let key = SearchTerm(key: String(word.text[..<colon])) else {
         return word.text.contains(where: \.isWhitespace) ? "\"\(word.text)\"" : word.text
       }

@@ -117,9 +117,9 @@ struct SearchParser {
     return words.filter { !$0.text.isEmpty }
   }
 
-  /// Returns a term as text, with quotation marks if the value needs them.
-  static func term(_ key: SearchTerm, _ value: String) -> String {
+  /// Returns a term as text, with quotation marks if the value needs them; nil for an empty value, which no search has.
+  static func term(_ key: SearchTerm, _ value: String) -> String? {
     let value = value.filter { $0 != "\"" }
-    return "\(key.rawValue):" + (value.contains(where: \.isWhitespace) ? "\"\(value)\"" : value)
+    return value.isEmpty ? nil : "\(key.rawValue):" + (value.contains(where: \.isWhitespace) ? "\"\(value)\"" : value)
   }
 }

@@ -66,7 +66,7 @@ struct IssueView: PageView {
     shares = detail.distributions.filter { !$0.values.isEmpty }.map { distribution in
       let term = SearchTerm(rawValue: distribution.property).flatMap { terms.contains($0) ? $0 : nil }
       return Shares(distribution) { value in
-        term.flatMap { PagePath.search("/events", "group:\(issue.key) " + SearchParser.term($0, value)) }
+        term.flatMap { SearchParser.term($0, value) }.flatMap { PagePath.search("/events", "group:\(issue.key) \($0)") }
       }
     }
     self.events = events.items.map { Row($0, now_ns: series.now_ns) }

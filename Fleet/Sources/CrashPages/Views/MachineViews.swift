@@ -20,7 +20,7 @@ struct ProcessesView: PageView {
       )
       build = BuildText.short(nil, process.build)
       start = Moment(process.start, now_ns: now_ns)
-      search = PagePath.search("/issues", SearchParser.term(.program, process.program))
+      search = SearchParser.term(.program, process.program).flatMap { PagePath.search("/issues", $0) }
     }
   }
 
