@@ -39,7 +39,7 @@ extension CrashdSource {
   func builds(_ search: Search) async throws(SourceError) -> [BuildSummary] {
     try await ask { client throws(ClientError) in
       var builds = BuildTable()
-      for group in try client.groups(search.filter, limit: BuildTable.groupLimit) {
+      for group in try client.groups(Self.filter(search), limit: BuildTable.groupLimit) {
         builds.add(group, try client.group(key: group.key).builds)
       }
       return builds.summaries

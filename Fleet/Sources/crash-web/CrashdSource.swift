@@ -43,9 +43,9 @@ struct CrashdSource: PageSource {
         states: query.search.states.map { $0.compactMap { GroupQuery.State(rawValue: $0) } })
       let found: [ReportGroup]
       if let text = query.search.text {
-        found = try TitleSearch(client: client, text: text).groups(&groups, query.search.filter, offset: offset)
+        found = try TitleSearch(client: client, text: text).groups(&groups, Self.filter(query.search), offset: offset)
       } else {
-        found = try client.groups(groups, query.search.filter)
+        found = try client.groups(groups, Self.filter(query.search))
       }
       return Slice(found.prefix(query.page.limit).map(Issue.init), hasMore: found.count > query.page.limit) {
         String(offset + $0)
@@ -78,7 +78,7 @@ struct CrashdSource: PageSource {
     if query.search.states != nil { throw .invalidSearch("'state' selects issues, not crashes") }
     if query.search.text != nil { throw .invalidSearch("words without a key select issues, not crashes") }
     return try await ask { client throws(ClientError) in
-      var list = ListQuery(limit: query.page.limit, before: query.page.cursor, filter: query.search.filter)
+      var list = ListQuery(limit: query.page.limit, before: query.page.cursor, filter: Self.filter(query.search))
       list.count = true
       let page = try client.page(list)
       let more = page.more ?? 0
@@ -110,12 +110,19 @@ struct CrashdSource: PageSource {
   func hours(of issues: [String]?, _ search: Search) async throws(SourceError) -> [HourCount] {
     try await ask { client throws(ClientError) in
       do throws(ClientError) {
-        return try client.hours(of: issues, search.filter)
+        return try client.hours(of: issues, Self.filter(search))
       } catch .refused(.methodNotFound) {
         // An older crashd lacks this method; the pages then show no plots.
         return []
       }
     }
+  }
+
+  /// Returns the filter of a search, whose keys of groups are in lower case, as crashd's are.
+  static func filter(_ search: Search) -> ReportFilter {
+    var filter = search.filter
+    filter.group = filter.group?.lowercased()
+    return filter
   }
 
   /// Returns the number of items before the page.

@@ -175,6 +175,13 @@ struct FleetPagesTests {
     #expect(try await source.issue("+\(number)").issue.title == "title of +\(number)")
   }
 
+  @Test("the key of a group is searched with its case")
+  func keyCase() async throws {
+    _ = try await test.ingest([Sample.report(1, group: "Mixed")])
+    #expect(Self.text(try await get("/issues.json?q=group:Mixed")).contains("title of Mixed"))
+    #expect(!Self.text(try await get("/issues.json?q=group:mixed")).contains("title of Mixed"))
+  }
+
   @Test("sums of counters refuse the terms that select single crashes, and say where to search for them")
   func counted() async throws {
     for term in ["host", "release", "environment", "unit", "route"] {

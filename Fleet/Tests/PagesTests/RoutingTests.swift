@@ -2,6 +2,7 @@ import CrashProtocol
 import Testing
 
 @testable import CrashPages
+@testable import crash_web
 @testable import pages_sample
 
 @Suite("Paths and errors")
@@ -117,6 +118,12 @@ struct SearchTests {
     #expect(try Self.parse("").isEmpty && Self.parse("  \" \" ").text == " ")
     #expect(try Self.parse("pod:shop-1").filter.tags == ["k8s.pod.name=shop-1"])
     #expect(try Self.parse("\"a:b\" Cart.item(at:)").text == "a:b Cart.item(at:)")
+  }
+
+  @Test("the key of a group keeps its case in a search, and has the case of crashd's keys for crashd")
+  func groupKeys() throws {
+    let search = try Self.parse("group:CaFe")
+    #expect(search.filter.group == "CaFe" && CrashdSource.filter(search).group == "cafe")
   }
 
   @Test("times are ages, dates or times")

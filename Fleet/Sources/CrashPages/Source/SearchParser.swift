@@ -63,7 +63,7 @@ struct SearchParser {
       guard let mark = value.firstIndex(of: "="), mark != value.startIndex, value.index(after: mark) != value.endIndex
       else { throw .invalidSearch("invalid tag '\(value)'; example: tag:zone=eu-1") }
       search.filter.tags = (search.filter.tags ?? []) + [value]
-    case .group: search.filter.group = value.lowercased()
+    case .group: search.filter.group = value
     case .pid:
       guard let pid = Int(value), pid > 0 else { throw .invalidSearch("invalid pid '\(value)'") }
       search.filter.pid = pid
