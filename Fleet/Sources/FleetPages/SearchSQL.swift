@@ -6,7 +6,7 @@ internal import FleetStore
 ///
 /// Strings of a search are parameters only.
 enum SearchSQL {
-  /// The parameters $2 to $16.
+  /// The parameters $2 to $17.
   static func parameters(_ search: Search) -> Parameters {
     let filter = search.filter
     let words = (search.text ?? "").split(separator: " ").map { clean(String($0)) }
@@ -14,7 +14,10 @@ enum SearchSQL {
     let first = [filter.name, filter.signal, search.cause, filter.group, search.build, search.host]
     let texts = first + [filter.release, filter.environment, filter.unit, filter.route, filter.since, filter.until]
     let all = texts.reduce(sets) { $0 + .optionalText($1.map(clean)) }
+    // A machine id has 32 digits, with or without hyphens.
+    let machine = search.host.flatMap(FleetStore.machine)
     return all + (filter.group.flatMap(issueNumber).map(Parameters.int64) ?? .null)
+      + (machine.map(Parameters.uuid) ?? .null)
   }
 
   /// Replaces null characters, which PostgreSQL's texts cannot contain.
@@ -40,7 +43,7 @@ enum SearchSQL {
   }
 
   /// The number of the first parameter after those of a search.
-  static let next = 17
+  static let next = 18
 
   /// Selects issues `i` of the tenant $1.
   static let issues = """
@@ -100,7 +103,7 @@ enum SearchSQL {
         and not exists (select from issue n where n.tenant = $1::int and n.id = $16::bigint))
     """
 
-  private static let host = "(o.name = $9::text or o.machine::text = $9::text)"
+  private static let host = "(o.name = $9::text or o.machine = $17::uuid)"
 
   private static let facts = """
     ($10::text is null or r.release = $10::text) and ($11::text is null or r.environment = $11::text)

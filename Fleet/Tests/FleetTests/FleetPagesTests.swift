@@ -175,6 +175,16 @@ struct FleetPagesTests {
     #expect(try await source.issue("+\(number)").issue.title == "title of +\(number)")
   }
 
+  @Test("a host is searched by its name, and by its machine id with or without hyphens")
+  func machines() async throws {
+    _ = try await test.ingest([Sample.report(1, host: 0x1a), Sample.report(2, group: "b2", host: 8)])
+    let id = try test.query("select machine from host where name = 'web-26'")
+    for text in ["web-26", id, id.replacing("-", with: ""), id.uppercased()] {
+      let events = Self.text(try await get("/events.json?q=host:\(text)"))
+      #expect(events.contains(Sample.hex(1)) && !events.contains(Sample.hex(2)), "\(text)")
+    }
+  }
+
   @Test("the key of a group is searched with its case")
   func keyCase() async throws {
     _ = try await test.ingest([Sample.report(1, group: "Mixed")])
