@@ -57,8 +57,8 @@ public enum FleetError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Maps the SQLSTATE of a failed statement; an empty state means that the connection broke.
   init(state: String, _ message: String) {
     switch state {
-    // Connection failures, and a server that stops or starts.
-    case "", "57P01", "57P02", "57P03", "57P05": self = .unreachable(message)
+    // Connection failures, a server that stops or starts, and a transaction that was idle for too long.
+    case "", "25P03", "57P01", "57P02", "57P03", "57P05": self = .unreachable(message)
     case let state where state.hasPrefix("08"): self = .unreachable(message)
     // A serialization failure, a deadlock, a lock or statement timeout, and a read-only server.
     case "40001", "40P01", "55P03", "57014", Self.readOnly: self = .conflict(state: state, message)

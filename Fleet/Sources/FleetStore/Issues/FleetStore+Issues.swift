@@ -130,7 +130,13 @@ extension FleetStore {
   /// A batch reads which issue a group belongs to, and then waits for the lock of that issue's row. If the group moved
   /// during the wait, the crashes would be added to the old issue. Every batch writes `alias_hour` before it reads the
   /// issues. The lock of the parent table alone does not wait for vacuum, which only has the partitions.
-  private static let waitForIngest = "lock table only alias_hour in share mode"
+  ///
+  /// All tenants wait, because the lock is for the whole table. The limits release it if this program or its connection
+  /// stops, or if an issue is too large.
+  private static let waitForIngest = """
+    set local idle_in_transaction_session_timeout = '5s'; set local statement_timeout = '10s';
+    lock table only alias_hour in share mode
+    """
 
   /// Computes the sums of an issue from the counters of its groups.
   ///
