@@ -97,6 +97,29 @@ struct EndToEndTests {
     #expect(FileManager.default.fileExists(atPath: path))
   }
 
+  @Test("a server removes only the file of the socket that it has bound")
+  func socketFile() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("file-\(getpid())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { do { try FileManager.default.removeItem(at: folder) } catch {} }
+    let path = folder.appendingPathComponent("web").path
+    try Data().write(to: URL(fileURLWithPath: path))
+    let place = try #require(ListenPlace(path))
+    // The bind failed, because another program has bound the path first.
+    ListenSocket(place).close()
+    #expect(FileManager.default.fileExists(atPath: path))
+    let replaced = ListenSocket(place)
+    replaced.opened()
+    // Another file gets the name.
+    try Data().write(to: URL(fileURLWithPath: path), options: .atomic)
+    replaced.close()
+    #expect(FileManager.default.fileExists(atPath: path))
+    let own = ListenSocket(place)
+    own.opened()
+    own.close()
+    #expect(!FileManager.default.fileExists(atPath: path))
+  }
+
   @Test("only loopback and Unix sockets are places to listen on")
   func places() {
     #expect(ListenPlace("8080") == .port(host: "127.0.0.1", port: 8080))

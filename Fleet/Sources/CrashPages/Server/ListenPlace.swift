@@ -41,40 +41,6 @@ public enum ListenPlace: Equatable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Restricts access to a Unix socket to this user, and removes a socket on which no process listens.
-  func prepare() throws {
-    guard case .socket(let path) = self else { return }
-    umask(0o177)
-    var status = stat()
-    // Invariant: lstat reads the path and fills in the structure only during the call.
-    guard unsafe lstat(path, &status) == 0 else { return }
-    guard status.st_mode & S_IFMT == S_IFSOCK, !Self.isListening(path) else {
-      throw StartFailure(text: "'\(path)' exists, and is in use or not a socket")
-    }
-    remove()
-  }
-
-  func remove() {
-    // Invariant: unlink reads the path only during the call.
-    if case .socket(let path) = self { unsafe unlink(path) }
-  }
-
-  private static func isListening(_ path: String) -> Bool {
-    let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    guard descriptor >= 0 else { return true }
-    defer { close(descriptor) }
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    // Invariant: the path has at most 107 bytes, so a null character follows it in the 108 bytes of the structure.
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
-    // Invariant: sockaddr_un begins with the fields of sockaddr, and connect reads it only during the call.
-    return unsafe withUnsafePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
-      }
-    }
-  }
-
   /// Prints the link.
   func announce(_ address: SocketAddress?, token: String) {
     switch self {

@@ -22,13 +22,16 @@ public struct PageServer: Sendable {
     let access = PageAccess(token: token, discriminator: String(PageAccess.secret().prefix(8)), command: command)
     var logger = Logger(label: "pages", factory: { StreamLogHandler.standardError(label: $0) })
     logger.logLevel = .error
-    try place.prepare()
-    let place = place
+    let (place, socket) = (place, ListenSocket(place))
+    try socket.prepare()
+    defer { socket.close() }
     let application = Application(
       responder: PageResponder<BasicRequestContext>(site: site, access: access),
       configuration: .init(address: place.address, serverName: nil),
-      onServerRunning: { channel in place.announce(channel.localAddress, token: token) }, logger: logger)
-    defer { place.remove() }
+      onServerRunning: { channel in
+        socket.opened()
+        place.announce(channel.localAddress, token: token)
+      }, logger: logger)
     do {
       try await application.runService()
     } catch {
