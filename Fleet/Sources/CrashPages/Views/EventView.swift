@@ -36,18 +36,31 @@ struct EventView: PageView {
 
   /// Returns the report as HTML of a limited size, and the parts that it omits.
   private static func fitting(_ report: CrashReport) -> (html: String, omission: String?) {
+    if let html = html(report) { return (html, nil) }
     var smaller = report
-    var html = HTMLRenderer().fragment(smaller)
-    if html.utf8.count <= limitBytes { return (html, nil) }
     smaller.images = []
-    html = HTMLRenderer().fragment(smaller)
-    if html.utf8.count <= limitBytes { return (html, "the loaded images") }
+    if let html = html(smaller) { return (html, "the loaded images") }
     smaller.threads = report.threads.filter(\.crashed)
     smaller.breadcrumbs = report.breadcrumbs.suffix(20)
-    html = HTMLRenderer().fragment(smaller)
-    if html.utf8.count <= limitBytes {
+    if let html = html(smaller) {
       return (html, "the loaded images, threads that did not crash, and older breadcrumbs")
     }
     return (ReportCutter(report).html(limitBytes: limitBytes), "long names and most of the details")
+  }
+
+  /// Returns the report as HTML; nil if it exceeds the limit.
+  private static func html(_ report: CrashReport) -> String? {
+    // Rendering all strings of a hostile report takes long, and the result is too large.
+    guard textBytes(report) <= 10 * limitBytes else { return nil }
+    let html = HTMLRenderer().fragment(report)
+    return html.utf8.count <= limitBytes ? html : nil
+  }
+
+  /// Returns the number of bytes of the frames and images.
+  private static func textBytes(_ report: CrashReport) -> Int {
+    let frames = report.threads.lazy.flatMap(\.frames).map { frame in
+      frame.function.utf8.count + (frame.file?.utf8.count ?? 0) + (frame.image?.utf8.count ?? 0)
+    }
+    return frames.reduce(0, +) + report.images.lazy.map { $0.path.utf8.count }.reduce(0, +)
   }
 }
