@@ -49,7 +49,7 @@ extension Array where Element: BitwiseCopyable {
   /// The element at an index; the fallback value of its type if the index is out of bounds, recorded as `index`.
   ///
   /// A write out of bounds is dropped, and recorded as `mutation`. A change in place, such as `list[9] += 1` or
-  /// `&list[9]`, is recorded but not absorbed, because a C function can also write the elements after this one.
+  /// `&list[9]`, is recorded but not absorbed, because a C function may also write the elements after this one.
   @inlinable
   public subscript(position: Int) -> Element {
     @_transparent
