@@ -19,6 +19,8 @@ import tempfile
 import threading
 import time
 
+import programs
+
 LIMITS = [f"MAX_EVENTS_{scope}" for scope in (
     "PER_PROJECT_PER_5_MINUTES", "PER_PROJECT_PER_HOUR", "PER_PROJECT_PER_MONTH", "PER_5_MINUTES", "PER_HOUR",
     "PER_MONTH")]
@@ -42,26 +44,13 @@ def envelope(binaries, directory):
 
     server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    environment = os.environ | {
-        "CRASHD_SOCKET": f"{directory}/run/io.crashshield.Crashd", "CRASHSHIELD_SOCKET": f"{directory}/run/attach",
-        "CRASH_FORWARD_SENTRY_DSN": f"http://key@127.0.0.1:{server.server_port}/1", "SWIFT_BACKTRACE": "enable=no"}
-    run = {"env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    daemon = subprocess.Popen(
-        [binaries / "crashd", "--runtime-directory", f"{directory}/run", "--state-directory", f"{directory}/state"],
-        env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    if not any("listening" in line for line in daemon.stderr):
-        sys.exit("bugsink.py: crashd does not listen")
-    forward = subprocess.Popen([binaries / "crash-forward", "--config", "/dev/null"], **run)
-    # A new subscriber begins with the next crash, and nothing reports that it is ready.
-    while b"sentry" not in subprocess.run(
-            [binaries / "crashctl", "subscribers"], env=environment, capture_output=True).stdout:
-        time.sleep(0.1)
-    subprocess.run([binaries / "crash-maker", "array-index", "--wait-attached"], **run)
-    if not whole.wait(30):
-        sys.exit("bugsink.py: crash-forward sent no event")
-    for process in (forward, daemon):
-        process.terminate()
-        process.wait()
+    settings = {"CRASH_FORWARD_SENTRY_DSN": f"http://key@127.0.0.1:{server.server_port}/1"}
+    with programs.host(binaries, directory, "sentry", settings) as environment:
+        subprocess.run(
+            [binaries / "crash-maker", "array-index", "--wait-attached"], env=environment, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, timeout=60)
+        if not whole.wait(30):
+            sys.exit("bugsink.py: crash-forward sent no event")
     server.shutdown()
     header, item, event = received[0].split(b"\n")[:3]
     return json.loads(header), json.loads(item), json.loads(event)

@@ -31,6 +31,7 @@ import sys
 import time
 
 import bugsink
+import programs
 
 GROUPS = 200
 
@@ -141,12 +142,8 @@ class Service:
             [program, *arguments], env=environment, check=True, capture_output=True, text=True).stdout
         self.run("migrate")
         self.token = self.run("token", "add", "bench").strip()
-        self.process = subprocess.Popen([program, "serve"], env=environment, stderr=subprocess.PIPE, text=True)
-        for line in self.process.stderr:
-            if "listening on" in line:
-                self.port = int(line.rsplit(":", 1)[1])
-                return
-        sys.exit("fleet.py: crash-fleet does not listen")
+        self.process, line = programs.start([program, "serve"], environment, awaited="listening on")
+        self.port = int(line.rsplit(":", 1)[1])
 
     def peak_mib(self):
         text = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
@@ -157,8 +154,7 @@ class Service:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self):
-        self.process.terminate()
-        self.process.wait()
+        programs.stop(self.process)
 
 
 def query(sql):

@@ -18,10 +18,28 @@ import tempfile
 import time
 
 import fleet
+import programs
 
 TIMES = """
 select extract(epoch from pg_xact_commit_timestamp(xmin) - time) * 1000 from report order by 1
 """
+
+
+def crash(options, directory, environment):
+    """Crashes programs until the fleet has a report of each fault."""
+    for number in range(options.faults):
+        if number % 3 == 0:
+            maker = shutil.copy(options.binaries / "crash-maker", f"{directory}/server-{number // 3}")
+        subprocess.run(
+            [maker, "array-index", "--wait-attached"], env=environment, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, timeout=60)
+        if number % 3 == 2:
+            os.unlink(maker)
+    deadline = time.monotonic() + 60
+    while (stored := int(fleet.query("select count(*) from report"))) < options.faults:
+        if time.monotonic() > deadline:
+            sys.exit(f"latency.py: the fleet has {stored} of {options.faults} reports")
+        time.sleep(0.1)
 
 
 def main():
@@ -32,35 +50,10 @@ def main():
     options = parser.parse_args()
     service = fleet.Service(options.program)
     with tempfile.TemporaryDirectory(prefix="bench-latency.") as directory:
-        environment = os.environ | {
-            "CRASHD_SOCKET": f"{directory}/run/io.crashshield.Crashd", "CRASHSHIELD_SOCKET": f"{directory}/run/attach",
-            "CRASH_FORWARD_FLEET_URL": f"http://127.0.0.1:{service.port}", "CRASH_FORWARD_FLEET_TOKEN": service.token,
-            "SWIFT_BACKTRACE": "enable=no"}
-        quiet = {"env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        daemon = subprocess.Popen(
-            [options.binaries / "crashd", "--runtime-directory", f"{directory}/run", "--state-directory",
-             f"{directory}/state"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        if not any("listening" in line for line in daemon.stderr):
-            sys.exit("latency.py: crashd does not listen")
-        forward = subprocess.Popen([options.binaries / "crash-forward", "--config", "/dev/null"], **quiet)
-        # A new subscriber begins with the next crash, and nothing reports that it is ready.
-        while b"fleet" not in subprocess.run(
-                [options.binaries / "crashctl", "subscribers"], env=environment, capture_output=True).stdout:
-            time.sleep(0.1)
-        for number in range(options.faults):
-            if number % 3 == 0:
-                maker = shutil.copy(options.binaries / "crash-maker", f"{directory}/server-{number // 3}")
-            subprocess.run([maker, "array-index", "--wait-attached"], **quiet)
-            if number % 3 == 2:
-                os.unlink(maker)
-        deadline = time.monotonic() + 60
-        while (stored := int(fleet.query("select count(*) from report"))) < options.faults:
-            if time.monotonic() > deadline:
-                sys.exit(f"latency.py: the fleet has {stored} of {options.faults} reports")
-            time.sleep(0.1)
-        for process in (forward, daemon):
-            process.terminate()
-            process.wait()
+        settings = {
+            "CRASH_FORWARD_FLEET_URL": f"http://127.0.0.1:{service.port}", "CRASH_FORWARD_FLEET_TOKEN": service.token}
+        with programs.host(options.binaries, directory, "fleet", settings) as environment:
+            crash(options, directory, environment)
     times = [float(line) for line in fleet.query(TIMES).splitlines()]
     print(f"{len(times)} faults: p50 {fleet.percentile(times, 0.5):.0f} ms, p99 {fleet.percentile(times, 0.99):.0f} ms,"
           f" at most {times[-1]:.0f} ms, load {os.getloadavg()[0]:.1f}")
