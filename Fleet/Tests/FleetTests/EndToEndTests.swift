@@ -46,7 +46,9 @@ struct EndToEndTests {
     func startForward() async throws {
       forward = try start("crash-forward", ["--config", "/dev/null"])
       // A new subscriber begins with the next crash.
-      try await EndToEndTests.poll { try control(["subscribers", "--json=short"]).contains("crash-forward.fleet") }
+      try await TestPostgres.wait(for: "a subscription of crash-forward") {
+        try control(["subscribers", "--json=short"]).contains("crash-forward.fleet")
+      }
     }
 
     func killForward() {
@@ -76,17 +78,14 @@ struct EndToEndTests {
     }
   }
 
-  /// Waits for something that another process does without an event: a subscription in crashd, or a commit.
-  private static func poll(_ isDone: () throws -> Bool) async throws {
-    while try !isDone() { try await Task.sleep(for: .milliseconds(50)) }
-  }
-
   @Test("a fault in a process becomes one row of the fleet, also across restarts of the forwarder")
   func faults() async throws {
     let fleet = try await FleetProcess()
     let host = try await Host(fleet)
     func waitForCrashes(_ count: Int) async throws {
-      try await Self.poll { try fleet.test.query("select coalesce(sum(crashes), 0) from issue") == "\(count)" }
+      try await TestPostgres.wait(for: "the commit of \(count) crashes") {
+        try fleet.test.query("select coalesce(sum(crashes), 0) from issue") == "\(count)"
+      }
     }
     try host.crash("array-index")
     try host.crash("force-unwrap")

@@ -17,9 +17,9 @@ struct HealthCacheTests {
       }
       if number == 2 { throw refusal }
     }
-    await withTaskGroup(of: Bool.self) { group in
-      for _ in 0..<50 { group.addTask { (try? await cache.check()) != nil } }
-      for await isGood in group { #expect(isGood) }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<50 { group.addTask { try await cache.check() } }
+      try await group.waitForAll()
     }
     #expect(calls.withLock { $0 } == 1)
     clock.advance(.seconds(1))

@@ -8,12 +8,7 @@ struct MergeTests {
   /// Waits until a number of calls wait for a lock of the database.
   private func wait(forWaiting count: Int, _ test: TestStore) async throws {
     let sql = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
-    // No event says that a session waits for a lock.
-    for _ in 0..<600 {
-      if Int(try test.query(sql)) == count { return }
-      try await Task.sleep(for: .milliseconds(50))
-    }
-    Issue.record("\(count) calls should wait for a lock")
+    try await TestPostgres.wait(for: "a wait of \(count) calls for a lock") { Int(try test.query(sql)) == count }
   }
 
   @Test("crashes that arrive during a merge are added to the issue that receives the groups")

@@ -20,10 +20,19 @@ final class TestPostgres: Sendable {
   private init() throws {
     directory = try Self.run("mktemp", ["-d", "/tmp/crash-fleet-tests.XXXXXX"]).trimmingCharacters(in: .newlines)
     _ = try Self.run("chmod", ["755", directory])
-    if getuid() == 0 { _ = try Self.run("chown", ["nobody", directory]) }
+    if getuid() == 0 { _ = try Self.run("chown", ["65534", directory]) }
     _ = try Self.run(
       "sh", ["-c", "\(Self.asUser) \(Self.binaries)/initdb -D '\(directory)/data' -U postgres -A trust --no-sync"])
     process = Mutex(try Self.start(directory))
+  }
+
+  /// Waits at most a minute for something that another process does without an event: a commit, a lock or a subscription.
+  static func wait(for what: String, _ isDone: () throws -> Bool) async throws {
+    for _ in 0..<1200 {
+      if try isDone() { return }
+      try await Task.sleep(for: .milliseconds(50))
+    }
+    throw Problem(text: "\(what) did not happen")
   }
 
   /// Returns the connection string of a new database on the shared server.
@@ -50,9 +59,9 @@ final class TestPostgres: Sendable {
     return "\(base)/\(versions.compactMap(Int.init).max() ?? 15)/bin"
   }()
 
-  /// PostgreSQL refuses to run as root, so a root user runs it as `nobody`.
+  /// PostgreSQL refuses to run as root, so root runs it as an unprivileged user.
   private static let asUser =
-    getuid() == 0 ? "setpriv --reuid=nobody --regid=nogroup --clear-groups --reset-env" : ""
+    getuid() == 0 ? "setpriv --reuid=65534 --regid=65534 --clear-groups --reset-env" : ""
 
   /// Starts the server, and waits until it accepts connections.
   private static func start(_ directory: String) throws -> Process {
