@@ -41,14 +41,14 @@ def with_machines(body):
 
 
 class Machine:
-    """A network namespace and a file system. Its programs run as nobody."""
+    """A network namespace and a file system. Its programs run without privileges."""
 
     def __init__(self, number, directory):
         self.number, self.name, self.address = number, f"n{number}", f"10.77.0.1{number + 1}"
         self.directory, self.data = directory / self.name, directory / self.name / "data"
         self.directory.mkdir()
         run("mount", "-t", "tmpfs", "-o", "size=3g", "tmpfs", self.directory)
-        run("chown", "nobody", self.directory)
+        run("chown", "65534", self.directory)
         run("ip", "netns", "add", self.name)
         run("ip", "link", "add", f"v{number}", "type", "veth", "peer", "name", "eth0", "netns", self.name)
         run("ip", "link", "set", f"v{number}", "master", "br0", "up")
@@ -57,7 +57,7 @@ class Machine:
             run("ip", "-n", self.name, *words)
 
     def inside(self, *command):
-        return ["ip", "netns", "exec", self.name, "setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups",
+        return ["ip", "netns", "exec", self.name, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
                 "--reset-env", *map(str, command)]
 
     def spawn(self, *command):
