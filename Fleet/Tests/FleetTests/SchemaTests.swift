@@ -12,7 +12,8 @@ struct SchemaTests {
       for store in stores { group.addTask { try await store.migrate() } }
       return try await group.reduce([]) { $0 + $1 }
     }
-    #expect(applied == Migration.all.map(\.name))
+    // Each store can apply some of the steps, and the stores end in any order.
+    #expect(applied.sorted() == Migration.all.map(\.name).sorted())
     try await stores[0].checkSchema()
   }
 
