@@ -4,20 +4,28 @@ import Testing
 
 @Suite("Semaphore")
 struct SemaphoreTests {
+  /// Takes the only permit in a task, which returns it when the caller finishes the result.
+  private func hold(
+    _ semaphore: Semaphore, _ group: inout ThrowingTaskGroup<Void, any Error>
+  ) async -> AsyncStream<Void>.Continuation {
+    let (opened, open) = AsyncStream.makeStream(of: Void.self)
+    let held = AsyncStream.makeStream(of: Void.self)
+    group.addTask {
+      try await semaphore.run { () throws(Refusal) in
+        held.continuation.finish()
+        for await _ in opened {}
+      }
+    }
+    for await _ in held.stream {}
+    return open
+  }
+
   @Test("tenants take turns, and tasks of one tenant keep their order")
   func turns() async throws {
     let semaphore = Semaphore(1, waiting: 6)
     let order = TestLines()
-    let (opened, open) = AsyncStream.makeStream(of: Void.self)
     try await withThrowingTaskGroup(of: Void.self) { group in
-      let held = AsyncStream.makeStream(of: Void.self)
-      group.addTask {
-        try await semaphore.run { () throws(Refusal) in
-          held.continuation.finish()
-          for await _ in opened {}
-        }
-      }
-      for await _ in held.stream {}
+      let open = await hold(semaphore, &group)
       for (number, tenant) in ([1, 1, 1, 2, 3, 2] as [Int32]).enumerated() {
         group.addTask {
           try await semaphore.run(for: tenant) { () throws(Refusal) in order.add("\(tenant).\(number)") }
@@ -37,15 +45,7 @@ struct SemaphoreTests {
     let semaphore = Semaphore(1, waiting: 2, patience: .seconds(20)) { clock.now }
     let order = TestLines()
     try await withThrowingTaskGroup(of: Void.self) { group in
-      let (opened, open) = AsyncStream.makeStream(of: Void.self)
-      let held = AsyncStream.makeStream(of: Void.self)
-      group.addTask {
-        try await semaphore.run { () throws(Refusal) in
-          held.continuation.finish()
-          for await _ in opened {}
-        }
-      }
-      for await _ in held.stream {}
+      let open = await hold(semaphore, &group)
       for number in 0..<2 {
         group.addTask {
           do throws(Refusal) {
@@ -65,15 +65,7 @@ struct SemaphoreTests {
   func limit() async throws {
     let semaphore = Semaphore(1, waiting: 2)
     try await withThrowingTaskGroup(of: Void.self) { group in
-      let (opened, open) = AsyncStream.makeStream(of: Void.self)
-      let held = AsyncStream.makeStream(of: Void.self)
-      group.addTask {
-        try await semaphore.run { () throws(Refusal) in
-          held.continuation.finish()
-          for await _ in opened {}
-        }
-      }
-      for await _ in held.stream {}
+      let open = await hold(semaphore, &group)
       for number in 0..<2 {
         group.addTask { try await semaphore.run { () throws(Refusal) in } }
         while semaphore.waiting <= number { await Task.yield() }
