@@ -1,7 +1,6 @@
 public import CrashPages
 internal import CrashReport
 internal import FleetStore
-internal import Glibc
 
 extension FleetSource {
   /// Returns the builds that the fleet saw last.
@@ -18,7 +17,7 @@ extension FleetSource {
   /// Returns the checks of the database, and the hosts of the tenant.
   public func health() async throws(SourceError) -> ServiceHealth {
     let findings: [FleetStore.Finding]
-    do throws(FleetError) { findings = try await store.diagnose(now_us: Self.now_us(), tenant: tenant) } catch {
+    do throws(FleetError) { findings = try await store.diagnose(tenant: tenant) } catch {
       throw .unavailable("\(error)")
     }
     let level: ServiceHealth.Level =
@@ -47,13 +46,6 @@ extension FleetSource {
     case .warning: .notice
     case .bad: .bad
     }
-  }
-
-  private static func now_us() -> Int64 {
-    var time = timespec()
-    // Invariant: the kernel fills in the structure during the call. CLOCK_REALTIME always exists.
-    unsafe clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
   }
 
   private static let list = Statement(

@@ -1,5 +1,4 @@
 import FleetStore
-import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -117,7 +116,7 @@ struct FleetService: Sendable {
     var good: [IngestItem] = []
     for case .success(let item) in items { good.append(item) }
     do throws(FleetError) {
-      let outcomes = try await store.ingest(good, tenant: tenant, now_us: Self.now_us())
+      let outcomes = try await store.ingest(good, tenant: tenant)
       // A batch of expired items does not reach the database.
       if outcomes.contains(where: { $0 != .expired }) { outage.succeed(hasStored: true) }
       return FleetReply(items, outcomes)
@@ -157,9 +156,5 @@ struct FleetService: Sendable {
       throw Refusal(.tooSlow, "the request did not arrive whole within \(limits.request_s) s")
     }
     return body
-  }
-
-  private static func now_us() -> Int64 {
-    Int64(Date().timeIntervalSince1970 * 1_000_000)
   }
 }

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import NIOPosix
 internal import Synchronization
 
@@ -36,6 +37,9 @@ public final class FleetStore: Sendable {
   private let threads: NIOThreadPool
   private let state = Mutex(State())
   let dimensions = Mutex(Dimensions())
+
+  /// Returns the time of this machine's clock in microseconds since 1970.
+  public static func now_us() -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000_000) }
 
   /// Creates a store; the first call connects.
   public init(_ configuration: Configuration) {

@@ -1,7 +1,6 @@
 import ArgumentParser
 import CrashReport
 import FleetStore
-import Glibc
 
 /// Checks the database.
 struct Doctor: AsyncParsableCommand {
@@ -11,11 +10,7 @@ struct Doctor: AsyncParsableCommand {
   @OptionGroup var options: SettingsOptions
 
   func run() async throws {
-    var time = timespec()
-    // Invariant: the kernel fills in the structure during the call. CLOCK_REALTIME always exists.
-    unsafe clock_gettime(CLOCK_REALTIME, &time)
-    let now_us = Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
-    let findings = try await options.withStore { try await $0.diagnose(now_us: now_us) }
+    let findings = try await options.withStore { try await $0.diagnose() }
     for finding in findings {
       let mark =
         switch finding.level {

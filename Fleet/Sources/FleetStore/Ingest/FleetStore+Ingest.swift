@@ -7,7 +7,7 @@ extension FleetStore {
   /// `now_us` is the time of the fleet service in microseconds since 1970. Items whose age at this time exceeds the
   /// retention are expired.
   public func ingest(
-    _ items: [IngestItem], tenant: Int32, now_us: Int64
+    _ items: [IngestItem], tenant: Int32, now_us: Int64 = now_us()
   ) async throws(FleetError) -> [IngestOutcome] {
     var batch = Batch(items, tenant: tenant, window: window(now_us: now_us))
     if batch.isEmpty { return batch.outcomes }

@@ -17,7 +17,7 @@ extension FleetStore {
   ///
   /// `now_us` is the time of this machine's clock in microseconds since 1970. With a tenant, the result names only hosts
   /// of this tenant.
-  public func diagnose(now_us: Int64, tenant: Int32? = nil) async throws(FleetError) -> [Finding] {
+  public func diagnose(now_us: Int64 = now_us(), tenant: Int32? = nil) async throws(FleetError) -> [Finding] {
     var findings: [Finding] = []
     do throws(FleetError) {
       try await checkSchema()
