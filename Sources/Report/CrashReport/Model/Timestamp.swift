@@ -19,22 +19,71 @@ public enum Timestamp: Sendable {
   /// Returns nanoseconds since 1970. Returns nil for any other string. For a time after the year 2554, returns the
   /// largest number.
   public static func nanoseconds(rfc3339 text: String) -> UInt64? {
-    let pattern = /(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?(?:[Zz]|([+-])(\d\d):(\d\d))/
-    guard let match = text.wholeMatch(of: pattern) else { return nil }
-    let parts = match.output
-    guard let year = Int64(parts.1), let month = Int64(parts.2), let day = Int64(parts.3), let hour = Int64(parts.4),
-      let minute = Int64(parts.5), let second = Int64(parts.6), (1...12).contains(month), (1...31).contains(day),
-      hour < 24, minute < 60, second <= 60, year >= 1970
+    // Not a regular expression: the compiler's literal is parsed again at each call, which takes most of the time in
+    // which crash-fleet reads a report.
+    var rest = text.utf8[...]
+    guard let year = number(4, &rest), take("-", &rest), let month = number(2, &rest), take("-", &rest),
+      let day = number(2, &rest), take("Tt ", &rest), let hour = number(2, &rest), take(":", &rest),
+      let minute = number(2, &rest), take(":", &rest), let second = number(2, &rest)
     else { return nil }
-    var seconds = days(year: year, month: month, day: day) * 86_400 + hour * 3_600 + minute * 60 + second
-    if let sign = parts.8, let hours = parts.9.flatMap({ Int64($0) }), let minutes = parts.10.flatMap({ Int64($0) }) {
-      seconds -= (sign == "-" ? -1 : 1) * (hours * 3_600 + minutes * 60)
+    guard (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second <= 60, year >= 1970 else {
+      return nil
     }
-    let fraction = parts.7.map { UInt64($0 + String(repeating: "0", count: 9 - $0.count)) ?? 0 } ?? 0
+    var seconds = days(year: year, month: month, day: day) * 86_400 + hour * 3_600 + minute * 60 + second
+    guard let fraction = fraction(&rest), let offset = offset(&rest), rest.isEmpty else { return nil }
+    seconds -= offset
     guard seconds >= 0 else { return nil }
     let (whole, isTooLate) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
     let (sum, isStillTooLate) = whole.addingReportingOverflow(fraction)
     return isTooLate || isStillTooLate ? UInt64.max : sum
+  }
+
+  /// Reads a number that has exactly `count` decimal digits.
+  private static func number(_ count: Int, _ rest: inout Substring.UTF8View) -> Int64? {
+    guard rest.count >= count else { return nil }
+    var value: Int64 = 0
+    for byte in rest.prefix(count) {
+      guard let digit = digit(byte) else { return nil }
+      value = value * 10 + digit
+    }
+    rest = rest.dropFirst(count)
+    return value
+  }
+
+  /// Reads the nanoseconds after a point; 0 if there is no point.
+  ///
+  /// Ignores the digits after the ninth. Returns nil if the point has no digits.
+  private static func fraction(_ rest: inout Substring.UTF8View) -> UInt64? {
+    guard take(".", &rest) else { return 0 }
+    var (value, count): (UInt64, Int) = (0, 0)
+    while let digit = rest.first.flatMap(digit) {
+      if count < 9 { value = value * 10 + UInt64(digit) }
+      count += 1
+      rest.removeFirst()
+    }
+    for _ in min(count, 9)..<9 { value *= 10 }
+    return count > 0 ? value : nil
+  }
+
+  /// Reads `Z` or an offset from UTC, in seconds.
+  private static func offset(_ rest: inout Substring.UTF8View) -> Int64? {
+    if take("Zz", &rest) { return 0 }
+    let isWest = rest.first == UInt8(ascii: "-")
+    guard take("+-", &rest), let hours = number(2, &rest), take(":", &rest), let minutes = number(2, &rest) else {
+      return nil
+    }
+    return (isWest ? -1 : 1) * (hours * 3_600 + minutes * 60)
+  }
+
+  private static func digit(_ byte: UInt8) -> Int64? {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) ? Int64(byte - UInt8(ascii: "0")) : nil
+  }
+
+  /// Skips the next byte if it is one of `bytes`.
+  private static func take(_ bytes: String, _ rest: inout Substring.UTF8View) -> Bool {
+    guard let next = rest.first, bytes.utf8.contains(next) else { return false }
+    rest.removeFirst()
+    return true
   }
 
   /// Returns the number of days from 1970 to a Gregorian date, by Howard Hinnant's algorithm `days_from_civil`.
