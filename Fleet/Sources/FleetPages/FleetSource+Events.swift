@@ -10,12 +10,19 @@ extension FleetSource {
   public func events(_ query: EventQuery) async throws(SourceError) -> Slice<Event> {
     let before = try query.page.cursor.map(Position.init(cursor:))
     let limit = Int64(query.page.limit)
+    let search = query.search
     let found = try await rows(
-      query.search.filter.group == nil ? Self.list : Self.listOfGroup, query.search,
+      Self.list(search), search,
       (before.map { .int64($0.time_us) + .uuid($0.id) } ?? .null + .null) + .int64(limit + 1))
     let page = found.prefix(query.page.limit)
     let places = page.map { row in Self.number(row.text(0)).map { Position(time_us: row.integer(8), id: $0).cursor } }
     return Slice(page.map(Self.event), hasMore: found.count > limit) { $0 > 0 ? places[$0 - 1] : nil }
+  }
+
+  private static func list(_ search: Search) -> Statement {
+    if search.filter.group != nil { return listOfGroup }
+    if search.host != nil { return listOfHost }
+    return search.build == nil ? list : listOfBuild
   }
 
   /// Returns the report with this id.
@@ -90,24 +97,35 @@ extension FleetSource {
   /// Reads the reports of a tenant in the order of an index.
   ///
   /// The search has no group.
-  private static let list = Statement(
-    name: "page_events",
-    sql: """
-      select \(columns), i.title, i.id from report r join alias a on a.id = r.alias join issue i on i.id = a.issue
-      join build b on b.id = r.build join host o on o.id = r.host
-      where $7::text is null and $16::bigint is null and \(page)
-      """)
+  private static let list = Statement(name: "page_events", sql: "\(selection) where \(noGroup) and \(page)")
 
-  /// Reads the newest reports of each group of an issue in the order of an index.
-  private static let listOfGroup = Statement(
-    name: "page_events_group",
-    sql: """
-      select r.*, i.title, i.id from issue i join alias a on a.issue = i.id cross join lateral (
-        select \(columns) from report r join build b on b.id = r.build join host o on o.id = r.host
-        where r.alias = a.id and \(page)) r
-      where i.tenant = $1::int and \(SearchSQL.group)
-      order by r.newest desc, r.uuid desc limit $\(SearchSQL.next + 2)::bigint
-      """)
+  // These read the newest reports of each group, host or build in the order of an index. A list of all reports would
+  // read every newer report of the other ones.
+  private static let listOfGroup = list(
+    "alias",
+    keys: "select a.id from issue i join alias a on a.issue = i.id where i.tenant = $1::int and \(SearchSQL.group)")
+  private static let listOfHost = list(
+    "host", keys: "select o.id from host o where o.tenant = $1::int and \(SearchSQL.host) and \(noGroup)")
+  private static let listOfBuild = list(
+    "build",
+    keys: "select b.id from build b where b.tenant = $1::int and starts_with(b.build, $8::text) and \(noGroup)")
+
+  private static func list(_ column: String, keys: String) -> Statement {
+    Statement(
+      name: "page_events_\(column)",
+      sql: """
+        select f.* from (\(keys)) k cross join lateral (\(selection) where r.\(column) = k.id and \(page)) f
+        order by f.newest desc, f.uuid desc limit $\(SearchSQL.next + 2)::bigint
+        """)
+  }
+
+  private static let selection = """
+    select \(columns), i.title, i.id issue from report r join alias a on a.id = r.alias join issue i on i.id = a.issue
+    join build b on b.id = r.build join host o on o.id = r.host
+    """
+
+  // The server needs the type of each parameter.
+  private static let noGroup = "$7::text is null and $16::bigint is null"
 
   private static let columns = """
     replace(r.id::text, '-', '') id, (extract(epoch from r.time) * 1e6)::bigint time, b.program, r.signal, r.release,

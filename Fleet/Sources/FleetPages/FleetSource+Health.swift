@@ -1,4 +1,5 @@
 public import CrashPages
+internal import CrashProtocol
 internal import CrashReport
 internal import FleetStore
 
@@ -6,7 +7,8 @@ extension FleetSource {
   /// Returns the builds that the fleet saw last.
   public func builds(_ search: Search) async throws(SourceError) -> [BuildSummary] {
     try SearchSQL.checkCounted(search)
-    return try await rows(Self.list, search).map { row in
+    let isOfAllTimes = search.filter.since == nil && search.filter.until == nil
+    return try await rows(isOfAllTimes ? Self.all : Self.within, search).map { row in
       BuildSummary(
         programs: [row.text(0)], build: row.text(1), release: row[2], count: Int(row.integer(3)),
         issues: Int(row.integer(4)), newIssues: Int(row.integer(5)), first: Self.time(row.integer(6)),
@@ -48,16 +50,25 @@ extension FleetSource {
     }
   }
 
-  private static let list = Statement(
-    name: "page_builds",
-    sql: """
-      select b.program, b.build, b.release, sum(h.crashes)::bigint, count(distinct i.id),
-        count(distinct i.id) filter (where i.first_build = b.id), (extract(epoch from min(h.hour)) * 1e6)::bigint,
-        (extract(epoch from max(h.hour)) * 1e6)::bigint
-      from issue i join alias a on a.issue = i.id join alias_hour h on h.alias = a.id join build b on b.id = h.build
-      where \(SearchSQL.issues) and \(SearchSQL.hours)
-      group by b.id order by b.id desc limit 100
-      """)
+  private static let all = builds("all", "alias_build", first: "first_hour", last: "last_hour", where: buildOnly)
+  private static let within = builds("within", "alias_hour", first: "hour", last: "hour", where: SearchSQL.hours)
+
+  private static let buildOnly = "($8::text is null or starts_with(b.build, $8::text))"
+
+  private static func builds(
+    _ name: String, _ table: String, first: String, last: String, where condition: String
+  ) -> Statement {
+    Statement(
+      name: "page_builds_\(name)",
+      sql: """
+        select b.program, b.build, b.release, sum(h.crashes)::bigint, count(distinct i.id),
+          count(distinct i.id) filter (where i.first_build = b.id),
+          (extract(epoch from min(h.\(first))) * 1e6)::bigint, (extract(epoch from max(h.\(last))) * 1e6)::bigint
+        from issue i join alias a on a.issue = i.id join \(table) h on h.alias = a.id join build b on b.id = h.build
+        where \(SearchSQL.issues) and \(condition) and h.crashes > 0
+        group by b.id order by b.id desc limit 100
+        """)
+  }
 
   private static let countHosts = Statement(
     name: "page_count_hosts",

@@ -50,9 +50,13 @@ extension FleetSource {
   public func hours(of issues: [String]?, _ search: Search) async throws(SourceError) -> [HourCount] {
     try SearchSQL.checkCounted(search)
     guard let issues else {
-      return try await rows(Self.allHours, search).map {
-        HourCount(hour: $0.text(0), key: "", count: Int($0.integer(1)))
-      }
+      let found =
+        if let programs = SearchSQL.programParameters(search) {
+          try await rows(Self.programHours, .int32(tenant) + programs)
+        } else {
+          try await rows(Self.allHours, search)
+        }
+      return found.map { HourCount(hour: $0.text(0), key: "", count: Int($0.integer(1))) }
     }
     return try await rows(Self.hoursOfIssues, search, .int64s(issues.compactMap { Int64($0) })).map {
       HourCount(hour: $0.text(0), key: $0.text(2), count: Int($0.integer(1)))
@@ -81,7 +85,8 @@ extension FleetSource {
           order by \(order) limit $\(SearchSQL.next)::bigint offset $\(SearchSQL.next + 1)::bigint)
         select i.id, i.title, i.program, i.crashes, i.hosts, (extract(epoch from i.first_seen) * 1e6)::bigint,
           (extract(epoch from i.last_seen) * 1e6)::bigint,
-          (select count(distinct h.build) from alias a join alias_hour h on h.alias = a.id where a.issue = i.id),
+          (select count(distinct t.build) from alias a join alias_build t on t.alias = a.id
+            where a.issue = i.id and t.crashes > 0),
           f.build, l.build, l.release, i.state, (
             select replace(r.id::text, '-', '') from alias a cross join lateral (
               select r.id, \(SearchSQL.time) newest from report r where r.alias = a.id order by newest desc limit 1) r
@@ -94,8 +99,8 @@ extension FleetSource {
   private static let builds = Statement(
     name: "page_issue_builds",
     sql: """
-      select b.build, sum(h.crashes)::bigint from alias a join alias_hour h on h.alias = a.id
-      join build b on b.id = h.build where a.tenant = $1::int and a.issue = $2::bigint
+      select b.build, sum(t.crashes)::bigint from alias a join alias_build t on t.alias = a.id
+      join build b on b.id = t.build where a.tenant = $1::int and a.issue = $2::bigint and t.crashes > 0
       group by 1 order by 2 desc, 1 limit 100
       """)
 
@@ -130,6 +135,16 @@ extension FleetSource {
   private static let allHours = hours("all", key: "''", and: "")
   private static let hoursOfIssues = hours(
     "issues", key: "a.issue::text", and: "and a.issue = any ($\(SearchSQL.next)::bigint[])")
+
+  private static let programHours = Statement(
+    name: "page_hours_programs",
+    sql: """
+      select to_char(h.hour at time zone 'UTC', 'YYYY-MM-DD"T"HH24'), sum(h.crashes)::bigint from program_hour h
+      where h.tenant = $1::int and ($2::text is null or strpos(lower(h.program), lower($2::text)) > 0)
+        and ($3::text is null or h.hour >= date_trunc('hour', $3::timestamptz))
+        and ($4::text is null or h.hour <= $4::timestamptz)
+      group by 1
+      """)
 
   private static func hours(_ name: String, key: String, and condition: String) -> Statement {
     Statement(

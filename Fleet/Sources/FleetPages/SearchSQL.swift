@@ -42,6 +42,16 @@ enum SearchSQL {
     }
   }
 
+  /// The parameters $2 to $4 for `program_hour`: the program and the times.
+  ///
+  /// Returns nil for a search that selects only some issues of its programs.
+  static func programParameters(_ search: Search) -> Parameters? {
+    let filter = search.filter
+    let others = [search.text, filter.signal, search.cause, filter.group, search.build]
+    guard search.states?.isEmpty ?? true, others.allSatisfy({ $0?.isEmpty ?? true }) else { return nil }
+    return [filter.name, filter.since, filter.until].reduce(Parameters()) { $0 + .optionalText($1.map(clean)) }
+  }
+
   /// The number of the first parameter after those of a search.
   static let next = 18
 
@@ -55,8 +65,12 @@ enum SearchSQL {
     and ($6::text is null or i.cause = $6::text)
     and ($7::text is null or \(group))
     and (coalesce($8::text, $14::text, $15::text) is null or exists (
-      select from alias a join alias_hour h on h.alias = a.id join build b on b.id = h.build
-      where a.issue = i.id and \(hours)))
+      select from alias a join alias_build t on t.alias = a.id join build b on b.id = t.build
+      where a.issue = i.id and t.crashes > 0 and ($8::text is null or starts_with(b.build, $8::text))
+        and ($14::text is null or t.last_hour >= date_trunc('hour', $14::timestamptz))
+        and ($15::text is null or t.first_hour <= $15::timestamptz)
+        and ($14::text is null or $15::text is null or exists (
+          select from alias_hour h where h.alias = a.id and h.build = b.id and \(hours)))))
     and ($9::text is null or exists (
       select from alias a join alias_host p on p.alias = a.id join host o on o.id = p.host
       where a.issue = i.id and \(host)))
@@ -103,7 +117,8 @@ enum SearchSQL {
         and not exists (select from issue n where n.tenant = $1::int and n.id = $16::bigint))
     """
 
-  private static let host = "(o.name = $9::text or o.machine = $17::uuid)"
+  /// Selects hosts `o`.
+  static let host = "(o.name = $9::text or o.machine = $17::uuid)"
 
   private static let facts = """
     ($10::text is null or r.release = $10::text) and ($11::text is null or r.environment = $11::text)

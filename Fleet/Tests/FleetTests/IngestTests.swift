@@ -12,7 +12,7 @@ struct IngestTests {
     #expect(try await test.ingest(batch) == Array(repeating: .stored, count: 40))
     #expect(try await test.ingest(batch) == Array(repeating: .duplicate, count: 40))
     #expect(try test.query("select count(*) from report") == "40")
-    #expect(try test.sums() == ["40", "40", "40"])
+    #expect(try test.hasSum(40))
     #expect(try test.query("select sum(hosts) from issue") == "12")
   }
 
@@ -24,7 +24,7 @@ struct IngestTests {
     _ = try await test.ingest(batch.reversed())
     _ = try await test.ingest(Array(batch[5..<25]) + batch.prefix(7))
     #expect(try test.query("select count(*) from report") == "30")
-    #expect(try test.sums() == ["30", "30", "30"])
+    #expect(try test.hasSum(30))
   }
 
   @Test("the same report twice in one batch is stored once, with its newest revision")
@@ -36,7 +36,7 @@ struct IngestTests {
     ])
     #expect(outcomes == [.stored, .duplicate, .duplicate])
     #expect(try test.query("select convert_from(body, 'UTF8') from report") == "{\"a\":3}")
-    #expect(try test.sums() == ["1", "1", "1"])
+    #expect(try test.hasSum(1))
   }
 
   @Test("a later revision replaces the report and moves its crash to the new group; an earlier one changes nothing")
@@ -48,16 +48,16 @@ struct IngestTests {
     #expect(
       try test.query("select string_agg(key || crashes, ',' order by key) from alias a join issue i on i.id = a.issue")
         == "new1,old0")
-    #expect(try test.sums() == ["1", "1", "1"])
+    #expect(try test.hasSum(1))
   }
 
   @Test("counters keep the highest value of a run, whatever the order, and add up over runs")
   func counters() async throws {
     let test = try await TestStore()
     for value in [3, 10, 10, 4] { _ = try await test.ingest([Sample.count(Int64(value))]) }
-    #expect(try test.sums() == ["10", "10", "10"])
+    #expect(try test.hasSum(10))
     _ = try await test.ingest([Sample.count(5, run: 2), Sample.report(1), Sample.count(2, host: 8)])
-    #expect(try test.sums() == ["18", "18", "18"])
+    #expect(try test.hasSum(18))
     #expect(try test.query("select hosts from issue") == "2")
   }
 
@@ -65,8 +65,7 @@ struct IngestTests {
   func highestCounters() async throws {
     let test = try await TestStore()
     _ = try await test.ingest((1...1_000).map { Sample.count(1_000_000_000, run: $0) })
-    let sum = "1000000000000"
-    #expect(try test.sums() == [sum, sum, sum])
+    #expect(try test.hasSum(1_000_000_000_000))
   }
 
   @Test("concurrent batches of many hosts lose and repeat nothing, and do not deadlock")
@@ -87,7 +86,7 @@ struct IngestTests {
       try await group.waitForAll()
     }
     #expect(try test.query("select count(*) from report") == "600")
-    #expect(try test.sums() == ["600", "600", "600"])
+    #expect(try test.hasSum(600))
     #expect(try test.query("select count(*) from issue") == "7")
   }
 
@@ -111,7 +110,10 @@ struct IngestTests {
     _ = try await test.ingest([Sample.report(1, group: "g1", host: 1, build: "b1"), Sample.count(2, host: 1)])
     // As a new leader without the last transactions.
     _ = try test.query(
-      "truncate report, counter, alias_hour, alias_host, host_cursor, alias, issue, build, host restart identity")
+      """
+      truncate report, counter, alias_hour, alias_build, program_hour, alias_host, host_cursor, alias, issue, build, host
+      restart identity
+      """)
     let other = FleetStore(test.store.configuration)
     let strange = [Sample.report(2, group: "g9", host: 9, program: "mail", build: "b9")]
     #expect(try await other.ingest(strange, tenant: test.tenant, now_us: Sample.now_us) == [.stored])
@@ -125,7 +127,7 @@ struct IngestTests {
         select h.name, b.build, a.key, count(*) from report r join host h on h.id = r.host join build b on b.id = r.build
         join alias a on a.id = r.alias group by 1, 2, 3 order by 1
         """) == "web-1|b1|g1|2\nweb-9|b9|g9|1")
-    #expect(try test.sums() == ["3", "3", "3"])
+    #expect(try test.hasSum(3))
   }
 
   @Test("names that differ only in their Unicode form are different builds and groups, as in the database")
@@ -141,7 +143,7 @@ struct IngestTests {
     #expect(test.store.dimensions.withLock { [$0.builds.count, $0.aliases.count] } == [2, 2])
     #expect(
       try test.query("select count(distinct b.id), count(distinct a.id), count(*) from build b, alias a") == "2|2|4")
-    #expect(try test.sums() == ["4", "4", "4"])
+    #expect(try test.hasSum(4))
   }
 
   @Test("a batch with wrong numbers removes only these from the cache")
@@ -195,7 +197,7 @@ struct IngestTests {
     )
     #expect(try await test.ingest([Sample.report(2, host: 8)]) == [.stored])
     #expect(test.store.dimensions.withLock { $0.hosts.count } == 1)
-    #expect(try test.sums() == ["2", "2", "2"])
+    #expect(try test.hasSum(2))
   }
 
   @Test("a report older than the retention is acknowledged as expired; one far in the future is stored")
@@ -208,7 +210,7 @@ struct IngestTests {
     ])
     #expect(outcomes == [.stored, .expired, .stored, .stored, .stored])
     #expect(try test.query("select count(*) from report_p0") == "1")
-    #expect(try test.sums() == ["4", "4", "4"])
+    #expect(try test.hasSum(4))
   }
 
   @Test("the position of a host is stored with its batch, and is the position of this stream only")

@@ -139,14 +139,15 @@ class Balance:
         self.rows = int(sql("select count(*) from report"))
         self.whole = int(sql("select sum(crashes) from counter where run = 0"))
         self.differences = [int(sql(f"select coalesce(sum(crashes), 0) from {table}")) - self.rows - counted
-                            for table in ("counter", "alias_hour", "issue")]
+                            for table in ("counter", "alias_hour", "alias_build", "program_hour", "issue")]
 
     def lines(self):
         return [
             f"| reports lost | {self.lost} |",
             f"| reports stored twice | {self.rows - self.sent + self.lost} |",
             f"| whole reports counted twice | {self.whole - self.rows} |",
-            f"| difference of counted crashes (counters, hours, issues) | {', '.join(map(str, self.differences))} |",
+            "| difference of counted crashes (counters, hours, builds, programs, issues)"
+            f" | {', '.join(map(str, self.differences))} |",
         ]
 
     def is_right(self):

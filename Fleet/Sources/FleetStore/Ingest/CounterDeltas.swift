@@ -86,10 +86,10 @@ extension CounterDeltas {
       }
       if changed.isEmpty { return }
       let keys = changed.map(\.key)
-      try connection.run(
-        Self.addHours,
+      let deltas: Parameters =
         .int32s(keys.map(\.alias)) + .int64s(keys.map(\.hour)) + .int32s(keys.map(\.build))
-          + .int64s(changed.map(\.value)))
+        + .int64s(changed.map(\.value))
+      for statement in [Self.addHours, Self.addBuilds, Self.addProgramHours] { try connection.run(statement, deltas) }
       var hosts: [Int32: Int64] = [:]
       let new = pairs.sorted { ($0.alias, $0.host) < ($1.alias, $1.host) }
       if !new.isEmpty {
@@ -117,6 +117,33 @@ extension CounterDeltas {
         from unnest($1::int[], $2::bigint[], $3::int[], $4::bigint[]) i (alias, hour, build, crashes)
         order by alias, hour, build
         on conflict (alias, hour, build) do update set crashes = alias_hour.crashes + excluded.crashes
+        """)
+
+    private static let addBuilds = Statement(
+      name: "add_builds_of_alias",
+      sql: """
+        insert into alias_build (alias, build, crashes, first_hour, last_hour)
+        select alias, build, sum(crashes), timestamptz 'epoch' + min(hour) * interval '1 hour',
+          timestamptz 'epoch' + max(hour) * interval '1 hour'
+        from unnest($1::int[], $2::bigint[], $3::int[], $4::bigint[]) i (alias, hour, build, crashes)
+        group by alias, build order by alias, build
+        on conflict (alias, build) do update set
+          crashes = alias_build.crashes + excluded.crashes,
+          first_hour = least(alias_build.first_hour, excluded.first_hour),
+          last_hour = greatest(alias_build.last_hour, excluded.last_hour)
+        """)
+
+    // A program has one row for each hour and slot, so that few batches wait for the same row.
+    private static let addProgramHours = Statement(
+      name: "add_program_hours",
+      sql: """
+        insert into program_hour (tenant, program, hour, slot, crashes)
+        select a.tenant, a.program, timestamptz 'epoch' + i.hour * interval '1 hour', pg_backend_pid() % 16,
+          sum(i.crashes)
+        from unnest($1::int[], $2::bigint[], $3::int[], $4::bigint[]) i (alias, hour, build, crashes)
+        join alias a on a.id = i.alias
+        group by a.tenant, a.program, i.hour order by a.tenant, i.hour, a.program
+        on conflict (tenant, hour, program, slot) do update set crashes = program_hour.crashes + excluded.crashes
         """)
 
     private static let addHosts = Statement(

@@ -61,6 +61,14 @@ extension FleetStore {
     }
   }
 
+  // The times of the first partition have no day, so they are kept.
+  private static let dropProgramHours = Statement(
+    name: "drop_program_hours",
+    sql: """
+      delete from program_hour
+      where hour >= timestamptz '2000-01-01' and hour < date_trunc('month', now()) - $1::int * interval '1 month'
+      """)
+
   private static let takeLock = Statement(name: "lock", sql: "select pg_advisory_xact_lock($1)")
 
   /// Checks that the database has the schema that this program needs.
@@ -98,6 +106,7 @@ extension FleetStore {
         for name in ["counter", "alias_hour"] {
           try PartitionedTable.counter(name, keepingMonths: months).maintain(connection, dropsOld: dropsOld)
         }
+        if dropsOld { try connection.run(Self.dropProgramHours, .int32(months)) }
         result = .success(())
       } catch { result = .failure(error) }
       try connection.run(Statement(name: "maintain_unlock", sql: "select pg_advisory_unlock($1)"), .int64(Self.lock))

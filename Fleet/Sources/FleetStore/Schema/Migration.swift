@@ -7,7 +7,7 @@ struct Migration: Sendable {
   var sql: String
 
   /// All steps, in order.
-  static let all = [first, newestReports]
+  static let all = [first, newestReports, sums]
 
   /// The version of the schema that this program needs.
   static var newest: Int32 { all.last?.version ?? 0 }
@@ -83,5 +83,29 @@ struct Migration: Sendable {
       create index report_newest on report (tenant, least(time, received) desc, id desc);
       create index report_alias_newest on report (alias, least(time, received) desc, id desc);
       drop index report_alias;
+      """)
+
+  // Pages read these sums, because the rows of `alias_hour` grow with the hours of the retention. A batch waits for the
+  // row of a program and hour only if it has the slot of another one.
+  private static let sums = Migration(
+    version: 3, name: "sums of builds and programs, reports of a host and of a build",
+    sql: """
+      lock table only alias_hour in share mode;
+      create table alias_build (
+        alias int not null, build int not null, crashes bigint not null, first_hour timestamptz not null,
+        last_hour timestamptz not null, primary key (alias, build));
+      insert into alias_build
+      select alias, build, sum(crashes), min(hour), max(hour) from alias_hour group by alias, build;
+
+      create table program_hour (
+        tenant int not null, program text not null, hour timestamptz not null, slot int not null,
+        crashes bigint not null, primary key (tenant, hour, program, slot));
+      insert into program_hour
+      select a.tenant, a.program, h.hour, 0, sum(h.crashes) from alias_hour h join alias a on a.id = h.alias
+      group by a.tenant, a.program, h.hour;
+
+      create index report_host_newest on report (host, least(time, received) desc, id desc);
+      create index report_build_newest on report (build, least(time, received) desc, id desc);
+      create index host_name on host (tenant, name);
       """)
 }

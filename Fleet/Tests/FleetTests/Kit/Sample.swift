@@ -36,14 +36,17 @@ enum Sample {
     return String(repeating: "0", count: 32 - digits.count) + digits
   }
 
+  static func time(age_s: Int64 = 0) -> String {
+    Timestamp.string(since1970_ns: UInt64(now_us - age_s * 1_000_000) * 1_000)
+  }
+
   /// One line of a request body, with a report as crashd writes it.
   static func line(_ id: Int, group: String = "a1", host: Int = 7, build: String = "b1", revision: Int = 1) -> String {
-    let time = Timestamp.string(since1970_ns: UInt64(now_us) * 1_000)
-    return """
-      {"revision":\(revision),"report":{"id":"\(hex(id))","time":"\(time)","process":{"name":"shop",\
-      "buildID":"\(build)","unit":"shop.service"},"signal":{"name":"SIGSEGV"},"diagnosis":{"cause":"null-pointer"},\
-      "group":{"key":"\(group)","title":"title of \(group)","version":1},"machine":{"id":"\(hex(host))",\
-      "host":"web-\(host)"},"threads":[],"annotations":{"user":"17"},"release":null}}
-      """
+    """
+    {"revision":\(revision),"report":{"id":"\(hex(id))","time":"\(time())","process":{"name":"shop",\
+    "buildID":"\(build)","unit":"shop.service"},"signal":{"name":"SIGSEGV"},"diagnosis":{"cause":"null-pointer"},\
+    "group":{"key":"\(group)","title":"title of \(group)","version":1},"machine":{"id":"\(hex(host))",\
+    "host":"web-\(host)"},"threads":[],"annotations":{"user":"17"},"release":null}}
+    """
   }
 }

@@ -163,15 +163,21 @@ struct TestStore: Sendable {
 
   func query(_ sql: String) throws -> String { try TestPostgres.query(connection, sql) }
 
-  /// The sums of crashes in the tables of counters, hours and issues.
+  /// The sums of crashes in the tables of counters, hours, builds, programs and issues.
   ///
   /// They must always be equal.
   func sums() throws -> [String] {
     try query(
       """
-      select coalesce((select sum(crashes) from counter), 0) || ' ' || coalesce((select sum(crashes) from alias_hour), 0)
-        || ' ' || coalesce((select sum(crashes) from issue), 0)
+      select string_agg(sum::text, ' ') from (
+        select coalesce(sum(crashes), 0) sum from counter union all select coalesce(sum(crashes), 0) from alias_hour
+        union all select coalesce(sum(crashes), 0) from alias_build
+        union all select coalesce(sum(crashes), 0) from program_hour
+        union all select coalesce(sum(crashes), 0) from issue) s
       """
     ).split(separator: " ").map(String.init)
   }
+
+  /// Whether each table has this sum of crashes.
+  func hasSum(_ crashes: Int) throws -> Bool { try sums() == Array(repeating: "\(crashes)", count: 5) }
 }
