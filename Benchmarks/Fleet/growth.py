@@ -1,24 +1,33 @@
 #!/usr/bin/env python3
-"""Measures what queries and batches cost in databases with more and more stored reports, side by side.
+"""Measures what queries and pages cost in databases with more and more stored reports, side by side.
 
-Usage: growth.py CRASH_FLEET [--stored N,N,...] [--runs N]
+Usage: growth.py CRASH_FLEET BINARIES [--stored N,N,...] [--runs N]
 
 scripts/fleet/postgres runs this program beside a private PostgreSQL. Each number of stored reports has a database of its
 own, with 1,000 issues, 1,000 hosts and 20 builds, whose reports are spread over 30 days. The rows are those that ingest
-stores, except that bodies are short: no query but that of one report reads them. pgbench runs each query with random
+stores, except that only the first 1,000 bodies are whole reports; the others are short, and no page opens them. pgbench runs each query with random
 parameters, in turns over the databases.
+
+Pages: a reader opens the pages of `crash-fleet web` of each database, with random issues, reports and hosts, in turns.
+The time of a page ends with its last byte.
 """
 
 import argparse
+import http.client
+import json
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
+import time
+import urllib.parse
 
 import fleet
+import programs
 
-ISSUES, HOSTS, BUILDS = 1_000, 1_000, 20
+ISSUES, HOSTS, BUILDS, WHOLE = 1_000, 1_000, 20, 1_000
 
 FILL = f"""
 insert into tenant (name) values ('bench');
@@ -31,11 +40,14 @@ insert into alias (tenant, program, key, version, issue) select 1, 'shop', 'k' |
 insert into host_cursor (host, stream, position) select n, 's@e', 'e.' || n from generate_series(1, {HOSTS}) n;
 insert into report (tenant, id, day, revision, alias, host, build, time, signal, cause, unit, body)
   select 1, lpad(to_hex(n), 32, '0')::uuid, time::date, 1, 1 + n % {ISSUES}, 1 + (n / {ISSUES} * 7 + n) % {HOSTS},
-    1 + n / 7 % {BUILDS}, time, 'SIGSEGV', 'null-pointer', 'shop.service', convert_to('{{"id":' || n || '}}', 'UTF8')
+    1 + n / 7 % {BUILDS}, time, 'SIGSEGV', 'null-pointer', 'shop.service', 
+    convert_to(case when n <= {WHOLE} then :'report' else '{{"id":' || n || '}}' end, 'UTF8')
   from (select n, now() - interval '30 days' * random() time from generate_series(1, :stored) n) i;
 insert into counter (alias, host, build, hour, run, crashes)
   select alias, host, build, date_trunc('hour', time), 0, count(*) from report group by 1, 2, 3, 4;
 insert into alias_hour (alias, build, hour, crashes) select alias, build, hour, sum(crashes) from counter group by 1, 2, 3;
+insert into alias_build select alias, build, sum(crashes), min(hour), max(hour) from alias_hour group by 1, 2;
+insert into program_hour select 1, 'shop', hour, 0, sum(crashes) from alias_hour group by 3;
 insert into alias_host (alias, host) select distinct alias, host from counter;
 update issue set crashes = c.crashes, hosts = c.hosts, last_seen = c.last, first_build = 1, last_build = {BUILDS}
   from (select alias, sum(crashes) crashes, count(distinct host) hosts, max(hour) last from counter group by 1) c
@@ -57,14 +69,32 @@ QUERIES = {
         "select date_trunc('day', hour), sum(crashes) from alias a join alias_hour h on h.alias = a.id"
         " where a.issue = :issue::bigint and hour > now() - interval '30 days' group by 1 order by 1",
     "crashes of an issue by build":
-        "select build, sum(crashes) from alias a join alias_hour h on h.alias = a.id where a.issue = :issue::bigint"
-        " group by 1 order by 2 desc limit 20",
+        "select build, crashes from alias a join alias_build h on h.alias = a.id where a.issue = :issue::bigint"
+        " order by 2 desc limit 20",
     "hosts of an issue":
         "select h.name, h.last_seen from alias a join alias_host x on x.alias = a.id join host h on h.id = x.host"
         " where a.issue = :issue::bigint order by 2 desc limit 50",
     "position of a host":
         "select position from host_cursor c join host h on h.id = c.host where h.tenant = 1"
         " and h.machine = lpad(to_hex(:host::bigint), 32, '0')::uuid and c.stream = 's@e'",
+}
+
+# The paths of pages, with the fields of `Reader.open`.
+PAGES = {
+    "issues": "/issues",
+    "issues with the most crashes": "/issues?sort=count",
+    "issues of a build": "/issues?q=build:b{build}",
+    "an issue": "/issues/{issue}",
+    "crashes": "/events",
+    "crashes of a host": "/events?q=host:web-{host}",
+    "crashes of a build": "/events?q=build:b{build}",
+    "crashes of an issue": "/events?q=group:{issue}",
+    "a crash": "/events/{report:032x}",
+    "timeline": "/timeline",
+    "timeline of an issue": "/timeline?q=group:{issue}",
+    "builds": "/builds",
+    "builds of an issue": "/builds?q=group:{issue}",
+    "health": "/health",
 }
 
 
@@ -74,11 +104,11 @@ def environment(database):
         "CRASH_FLEET_DATABASE_CONNECTION": f"host={os.environ['PGHOST']} user={os.environ['PGUSER']} dbname={database}"}
 
 
-def fill(program, database, stored):
+def fill(program, database, stored, report):
     subprocess.run(["createdb", database], check=True)
     subprocess.run([program, "migrate"], env=environment(database), check=True, stdout=subprocess.DEVNULL)
     psql = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", database]
-    subprocess.run([*psql, "-v", f"stored={stored}"], input=FILL, text=True, check=True)
+    subprocess.run([*psql, "-v", f"stored={stored}", "-v", f"report={json.dumps(report)}"], input=FILL, text=True, check=True)
     subprocess.run([*psql, "-c", "vacuum analyze", "-c", "checkpoint"], check=True)
 
 
@@ -98,33 +128,71 @@ def run(database, stored, sql, runs, directory):
     return sorted(times)
 
 
+class Reader:
+    """Reads the pages of one database, as a browser does after its login."""
+
+    def __init__(self, program, database):
+        self.process, link = programs.start(
+            [program, "web", "--tenant", "bench"], environment(database), awaited="http://", stream="stdout")
+        place = urllib.parse.urlsplit(link.split()[-1])
+        self.connection = http.client.HTTPConnection(place.hostname, place.port)
+        self.connection.request("GET", f"{place.path}?{place.query}")
+        response = self.connection.getresponse()
+        response.read()
+        self.cookie = response.headers["Set-Cookie"].split(";")[0]
+
+    def open(self, path):
+        """Opens the page, and returns its time in milliseconds."""
+        path = path.format(
+            issue=random.randint(1, ISSUES), host=random.randint(1, HOSTS), build=random.randint(1, BUILDS),
+            report=random.randint(1, WHOLE))
+        begin = time.monotonic()
+        self.connection.request("GET", path, headers={"Cookie": self.cookie})
+        response = self.connection.getresponse()
+        body = response.read()
+        if response.status != 200:
+            sys.exit(f"growth.py: {path}: {response.status} {body[:400]!r}")
+        return (time.monotonic() - begin) * 1e3
+
+
+def table(kind, items, databases, measure):
+    """Prints the median and the p99 of each item in each database, and returns the highest p99."""
+    print(f"| {kind} | " + " | ".join(f"{stored:,} reports: p50, p99" for stored in databases) + " |")
+    print("|---" * (len(databases) + 1) + "|")
+    slowest = 0
+    for title, item in items.items():
+        times = {stored: [] for stored in databases}
+        for _ in range(4):
+            for stored in databases:
+                times[stored] += measure(stored, item)
+        ordered = [sorted(times[stored]) for stored in databases]
+        slowest = max([slowest] + [fleet.percentile(values, 0.99) for values in ordered])
+        cells = [f"{fleet.percentile(v, 0.5):.2f} ms, {fleet.percentile(v, 0.99):.2f} ms" for v in ordered]
+        print(f"| {title} | " + " | ".join(cells) + " |", flush=True)
+    return slowest
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("binaries", type=pathlib.Path)
     parser.add_argument("--stored", type=lambda text: [int(n) for n in text.split(",")], default=[10**5, 10**6])
     parser.add_argument("--runs", type=int, default=200)
     options = parser.parse_args()
     names = {stored: f"stored{stored}" for stored in options.stored}
+    report = fleet.report(options.binaries)
     for stored, name in names.items():
-        fill(options.program.resolve(), name, stored)
+        fill(options.program.resolve(), name, stored, report)
         print(f"{name}: filled, load {os.getloadavg()[0]:.1f}", flush=True)
-    print("| query | " + " | ".join(f"{n:,} reports: p50, p99" for n in names) + " |")
-    print("|---" * (len(names) + 1) + "|")
-    slowest = 0
     with tempfile.TemporaryDirectory() as directory:
-        for title, sql in QUERIES.items():
-            times = {stored: [] for stored in names}
-            for _ in range(4):
-                for stored, name in names.items():
-                    times[stored] += run(name, stored, sql, options.runs // 4, directory)
-            cells = []
-            for stored in names:
-                ordered = sorted(times[stored])
-                slowest = max(slowest, fleet.percentile(ordered, 0.99))
-                cells.append(f"{fleet.percentile(ordered, 0.5):.2f} ms, {fleet.percentile(ordered, 0.99):.2f} ms")
-            print(f"| {title} | " + " | ".join(cells) + " |", flush=True)
+        slowest = table(
+            "query", QUERIES, names,
+            lambda stored, sql: run(names[stored], stored, sql, options.runs // 4, directory))
+    readers = {stored: Reader(options.program.resolve(), name) for stored, name in names.items()}
+    slowest = max(slowest, table(
+        "page", PAGES, names, lambda stored, path: [readers[stored].open(path) for _ in range(options.runs // 4)]))
     if slowest > 100:
-        sys.exit(f"growth.py: a query takes {slowest:.0f} ms")
+        sys.exit(f"growth.py: a query or a page takes {slowest:.0f} ms")
 
 
 if __name__ == "__main__":

@@ -10,18 +10,24 @@ import threading
 import time
 
 
-def start(command, environment, awaited=None):
-    """Starts a program. Returns it, and the first line of its log that contains the text `awaited`."""
+def start(command, environment, awaited=None, stream="stderr"):
+    """Starts a program. Returns it, and the first line of its log that contains the text `awaited`.
+
+    The log is what it writes to `stream`.
+    """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
-    log = subprocess.DEVNULL if awaited is None else subprocess.PIPE
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=log, text=True)
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    if awaited is not None:
+        streams[stream] = subprocess.PIPE
+    process = subprocess.Popen(command, env=environment, text=True, **streams)
     atexit.register(stop, process)
     if awaited is None:
         return process, ""
-    for line in process.stderr:
+    log = getattr(process, stream)
+    for line in log:
         if awaited in line:
             # Reads the rest of the log, because a full pipe would stop the program.
-            threading.Thread(target=process.stderr.read, daemon=True).start()
+            threading.Thread(target=log.read, daemon=True).start()
             return process, line
     sys.exit(f"{os.path.basename(command[0])} ended before its log had '{awaited}'")
 
