@@ -81,7 +81,7 @@ let pages: [Target] = [
   // implement.
   .target(
     name: "CrashPages",
-    dependencies: [shield("CrashReport"), shield("CrashClient"), hummingbird, httpTypes, log, mustache]
+    dependencies: [shield("CrashReport"), shield("CrashClient"), hummingbird, httpTypes, lifecycle, log, mustache]
       + nio("NIOCore"),
     resources: [.embedInCode("Resources")]),
   // Shows the crashes of one machine, which it reads from crashd's socket.

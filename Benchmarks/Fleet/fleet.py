@@ -135,7 +135,7 @@ class Service:
     """A crash-fleet on a port that the kernel chooses."""
 
     def __init__(self, program):
-        environment = os.environ | {
+        self.environment = environment = os.environ | {
             "CRASH_FLEET_CONFIG": "/dev/null", "CRASH_FLEET_LISTEN_PORT": "0",
             "CRASH_FLEET_DATABASE_CONNECTION": f"host={os.environ['PGHOST']} user={os.environ['PGUSER']} dbname=postgres"}
         self.run = lambda *arguments: subprocess.run(

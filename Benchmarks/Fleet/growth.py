@@ -13,7 +13,6 @@ The time of a page ends with its last byte.
 """
 
 import argparse
-import http.client
 import json
 import os
 import pathlib
@@ -22,10 +21,9 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.parse
 
 import fleet
-import programs
+import pages
 
 ISSUES, HOSTS, BUILDS, WHOLE = 1_000, 1_000, 20, 1_000
 
@@ -79,7 +77,7 @@ QUERIES = {
         " and h.machine = lpad(to_hex(:host::bigint), 32, '0')::uuid and c.stream = 's@e'",
 }
 
-# The paths of pages, with the fields of `Reader.open`.
+# The paths of pages, with the fields of read().
 PAGES = {
     "issues": "/issues",
     "issues with the most crashes": "/issues?sort=count",
@@ -128,31 +126,14 @@ def run(database, stored, sql, runs, directory):
     return sorted(times)
 
 
-class Reader:
-    """Reads the pages of one database, as a browser does after its login."""
-
-    def __init__(self, program, database):
-        self.process, link = programs.start(
-            [program, "web", "--tenant", "bench"], environment(database), awaited="http://", stream="stdout")
-        place = urllib.parse.urlsplit(link.split()[-1])
-        self.connection = http.client.HTTPConnection(place.hostname, place.port)
-        self.connection.request("GET", f"{place.path}?{place.query}")
-        response = self.connection.getresponse()
-        response.read()
-        self.cookie = response.headers["Set-Cookie"].split(";")[0]
-
-    def open(self, path):
-        """Opens the page, and returns its time in milliseconds."""
-        path = path.format(
-            issue=random.randint(1, ISSUES), host=random.randint(1, HOSTS), build=random.randint(1, BUILDS),
-            report=random.randint(1, WHOLE))
-        begin = time.monotonic()
-        self.connection.request("GET", path, headers={"Cookie": self.cookie})
-        response = self.connection.getresponse()
-        body = response.read()
-        if response.status != 200:
-            sys.exit(f"growth.py: {path}: {response.status} {body[:400]!r}")
-        return (time.monotonic() - begin) * 1e3
+def read(reader, path):
+    """Opens a page with random fields, and returns its time in milliseconds."""
+    path = path.format(
+        issue=random.randint(1, ISSUES), host=random.randint(1, HOSTS), build=random.randint(1, BUILDS),
+        report=random.randint(1, WHOLE))
+    begin = time.monotonic()
+    reader.get(path)
+    return (time.monotonic() - begin) * 1e3
 
 
 def table(kind, items, databases, measure):
@@ -188,9 +169,9 @@ def main():
         slowest = table(
             "query", QUERIES, names,
             lambda stored, sql: run(names[stored], stored, sql, options.runs // 4, directory))
-    readers = {stored: Reader(options.program.resolve(), name) for stored, name in names.items()}
+    readers = {stored: pages.Reader(options.program.resolve(), "bench", environment(name)) for stored, name in names.items()}
     slowest = max(slowest, table(
-        "page", PAGES, names, lambda stored, path: [readers[stored].open(path) for _ in range(options.runs // 4)]))
+        "page", PAGES, names, lambda stored, path: [read(readers[stored], path) for _ in range(options.runs // 4)]))
     if slowest > 100:
         sys.exit(f"growth.py: a query or a page takes {slowest:.0f} ms")
 

@@ -1,23 +1,29 @@
 #!/usr/bin/env python3
-"""Measures the time from a fault in a process until the fleet's database shows it.
+"""Measures the time from a fault in a process until an open page of the fleet shows it.
 
 Usage: latency.py CRASH_FLEET BINARIES [--faults N]
 
 scripts/fleet/postgres runs this program beside a private PostgreSQL with track_commit_timestamp. A host with crashd and
 crash-forward crashes programs one after another. The fleet receives the first three crashes of a program whole, so each
-three faults have a program of their own. The time of a fault is that of its report; the end is the commit of its row.
+three faults have a program of their own. The time of a fault is that of its report. The first end is the commit of its
+row. The second end is the last byte of the list of crashes that has the report, and that a reader loads whenever the
+server announces a change, as the script of the page does.
 """
 
 import argparse
+import datetime
+import json
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import fleet
+import pages
 import programs
 
 TIMES = """
@@ -42,6 +48,22 @@ def crash(options, directory, environment):
         time.sleep(0.1)
 
 
+def watch(reader, shown):
+    """Stores for each crash how long after its fault a page showed it first, in milliseconds."""
+    for _ in reader.changes():
+        rows = json.loads(reader.get("/events.json"))["events"]
+        now = time.time()
+        for event in (row["event"] for row in rows):
+            fault = datetime.datetime.fromisoformat(event["time"]).timestamp()
+            shown.setdefault(event["id"], (now - fault) * 1e3)
+
+
+def show(name, times):
+    times.sort()
+    print(f"{len(times)} faults to {name}: p50 {fleet.percentile(times, 0.5):.0f} ms, p99"
+          f" {fleet.percentile(times, 0.99):.0f} ms, at most {times[-1]:.0f} ms, load {os.getloadavg()[0]:.1f}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=pathlib.Path)
@@ -49,14 +71,21 @@ def main():
     parser.add_argument("--faults", type=int, default=200)
     options = parser.parse_args()
     service = fleet.Service(options.program)
+    reader = pages.Reader(options.program, "bench", service.environment)
     with tempfile.TemporaryDirectory(prefix="bench-latency.") as directory:
         settings = {
             "CRASH_FORWARD_FLEET_URL": f"http://127.0.0.1:{service.port}", "CRASH_FORWARD_FLEET_TOKEN": service.token}
         with programs.host(options.binaries, directory, "fleet", settings) as environment:
+            shown = {}
+            threading.Thread(target=watch, args=(reader, shown), daemon=True).start()
             crash(options, directory, environment)
-    times = [float(line) for line in fleet.query(TIMES).splitlines()]
-    print(f"{len(times)} faults: p50 {fleet.percentile(times, 0.5):.0f} ms, p99 {fleet.percentile(times, 0.99):.0f} ms,"
-          f" at most {times[-1]:.0f} ms, load {os.getloadavg()[0]:.1f}")
+            deadline = time.monotonic() + 60
+            while len(shown) < options.faults:
+                if time.monotonic() > deadline:
+                    sys.exit(f"latency.py: the pages showed {len(shown)} of {options.faults} crashes")
+                time.sleep(0.1)
+    show("the commit", [float(line) for line in fleet.query(TIMES).splitlines()])
+    show("an open page", list(shown.values()))
     service.stop()
 
 

@@ -109,6 +109,22 @@ enum cs_pg_outcome cs_pg_script(PGconn *connection, const char *sql, int timeout
   return take(connection, PQsendQuery(connection, sql), timeout_ms, ret_result);
 }
 
+enum cs_pg_outcome cs_pg_await_notification(PGconn *connection, const char *payload, int timeout_ms) {
+  const int64_t deadline_ms = now_ms() + timeout_ms;
+  while (true) {
+    bool has_arrived = false;
+    for (PGnotify *next; (next = PQnotifies(connection)); PQfreemem(next)) {
+      has_arrived |= strcmp(next->extra, payload) == 0;
+    }
+    if (has_arrived) return CS_PG_ANSWERED;
+    struct pollfd set = {.fd = PQsocket(connection), .events = POLLIN};
+    const int64_t left_ms = deadline_ms - now_ms();
+    if (left_ms <= 0) return CS_PG_TIMED_OUT;
+    if (poll(&set, 1, (int)left_ms) < 0 && errno != EINTR) return CS_PG_BROKEN;
+    if (set.revents != 0 && !PQconsumeInput(connection)) return CS_PG_BROKEN;
+  }
+}
+
 void cs_pg_finish(PGconn *connection) {
   PQfinish(connection);
 }

@@ -25,9 +25,16 @@ public struct FleetSource: PageSource {
   public func scope() -> Scope {
     // Reports have them, but the database has no columns for them.
     let unknown: [SearchTerm] = [.pod, .executable, .class, .trace, .tag, .pid]
-    return Scope(
+    var scope = Scope(
       name: name, sections: [.timeline, .builds, .health], terms: SearchTerm.allCases.filter { !unknown.contains($0) },
       states: ["new", "regressed", "open", "resolved", "muted"])
+    scope.hasChanges = true
+    return scope
+  }
+
+  /// Returns the changes that crash-fleet announces.
+  public func changes() -> AsyncStream<Bool>? {
+    store.changes(tenant: tenant)
   }
 
   /// Runs a statement whose first parameters are the tenant and the conditions of a search.

@@ -14,11 +14,13 @@ struct FleetService: Sendable {
   private let (tokens, gate, bodies): (TokenCache, RequestGate, Semaphore)
   private let health: HealthCache
   let outage: Outage
+  let changes: ChangeService
   private let log: Logger
 
   init(_ store: FleetStore, _ limits: FleetLimits, log: Logger) {
     (self.store, self.limits, self.log) = (store, limits, log)
     outage = Outage(log: log)
+    changes = ChangeService(store: store)
     let outage = outage
     health = HealthCache { () throws(Refusal) in
       do throws(FleetError) {
@@ -119,6 +121,7 @@ struct FleetService: Sendable {
       let outcomes = try await store.ingest(good, tenant: tenant)
       // A batch of expired items does not reach the database.
       if outcomes.contains(where: { $0 != .expired }) { outage.succeed(hasStored: true) }
+      if outcomes.contains(where: { $0 != .expired && $0 != .duplicate }) { changes.add(tenant) }
       return FleetReply(items, outcomes)
     } catch { throw outage.refusal(error) }
   }

@@ -5,9 +5,18 @@
   const seconds = Number(main?.dataset.live);
   if (!seconds) return;
   let failures = 0;
+  let timer;
+  let isRefreshing = false;
+  let hasChanged = false;
+  const plan = (milliseconds) => {
+    clearTimeout(timer);
+    timer = setTimeout(refresh, milliseconds);
+  };
   const isBusy = () =>
     document.hidden || main.contains(document.activeElement) || String(document.getSelection()) !== "";
   const refresh = async () => {
+    isRefreshing = true;
+    hasChanged = false;
     if (!isBusy()) {
       try {
         const reply = await fetch(location.href, { headers: { accept: "text/html" }, redirect: "error" });
@@ -23,7 +32,15 @@
         failures += 1;
       }
     }
-    setTimeout(refresh, seconds * 1000 * Math.min(30, 2 ** failures));
+    isRefreshing = false;
+    plan(hasChanged ? 500 : seconds * 1000 * Math.min(30, 2 ** failures));
   };
-  setTimeout(refresh, seconds * 1000);
+  plan(seconds * 1000);
+  // Without this stream, the page still refreshes after the interval.
+  if (main.dataset.changes) {
+    new EventSource(main.dataset.changes).onmessage = () => {
+      hasChanged = true;
+      if (!isRefreshing) plan(100);
+    };
+  }
 })();

@@ -6,6 +6,7 @@ internal import NIOCore
 public struct PageResponder<Context: RequestContext>: HTTPResponder {
   private let site: Site
   private let access: PageAccess
+  private let streams = ChangeStreams()
 
   /// Creates a responder.
   public init(site: Site, access: PageAccess) { (self.site, self.access) = (site, access) }
@@ -28,7 +29,16 @@ public struct PageResponder<Context: RequestContext>: HTTPResponder {
     } catch {
       return response(answer(error), isHead: isHead)
     }
+    if target.path == "/changes", !isHead { return changes() }
     return response(await site.answer(target), isHead: isHead)
+  }
+
+  private func changes() -> Response {
+    guard let changes = site.source.changes() else {
+      return response(plain(404, "No changes", "These pages do not announce changes."), isHead: false)
+    }
+    return streams.response(changes)
+      ?? response(plain(503, "Busy", "\(ChangeStreams.limit) pages are open already."), isHead: false)
   }
 
   private func login(

@@ -62,7 +62,7 @@ struct Page: Sendable {
       query: query, searchPath: isOfEvents ? "/events" : "/issues",
       twin: isStatic
         ? nil : PagePath.path("\(path).json", ["q": query, "sort": sort?.rawValue, "page": cursor]),
-      isLive: View.isLive && cursor == nil && !isStatic, isStatic: isStatic,
+      isLive: View.isLive && cursor == nil && !isStatic, hasChanges: scope.hasChanges, isStatic: isStatic,
       time: Moment(Timestamp.string(since1970_ns: now_ns), now_ns: now_ns))
     return PageAnswer(contentType: PageAnswer.html, body: Array(site.html(view, frame).utf8))
   }

@@ -51,6 +51,11 @@ public protocol PageSource: Sendable {
 
   /// Returns the alarms about use-after-free crashes, one for each program.
   func alarms() async throws(SourceError) -> Alarms
+
+  /// Returns an element whenever the pages may have changed, true, or have not changed for some seconds, false.
+  ///
+  /// Nil means that the source does not know; open pages then reload by themselves.
+  func changes() -> AsyncStream<Bool>?
 }
 
 extension PageSource {
@@ -66,6 +71,8 @@ extension PageSource {
   public func health() async throws(SourceError) -> ServiceHealth { throw .notAvailable }
   /// Throws `notAvailable`.
   public func alarms() async throws(SourceError) -> Alarms { throw .notAvailable }
+  /// Returns nil.
+  public func changes() -> AsyncStream<Bool>? { nil }
 }
 
 /// The reason why a source cannot answer.
@@ -97,6 +104,8 @@ public struct Scope: Codable, Sendable, Equatable {
   public var terms: [SearchTerm]
   /// The states that issues may have.
   public var states: [String]
+  /// Whether `PageSource.changes()` returns changes.
+  public var hasChanges = false
 
   /// Creates a value from its parts.
   public init(

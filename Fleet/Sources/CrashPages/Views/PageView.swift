@@ -45,6 +45,8 @@ struct Frame: Sendable {
   /// The path of the page as JSON; nil if the page has none.
   var twin: String?
   var isLive: Bool
+  /// Whether a live page learns of changes from the server.
+  var hasChanges = false
   /// Whether the page is saved as a file.
   ///
   /// It then has no search box and no script.

@@ -105,6 +105,18 @@ final class Connection: @unchecked Sendable {
     return value
   }
 
+  /// Waits for a notification of a channel on which this connection listens.
+  ///
+  /// Returns whether a notification with this payload arrived.
+  func awaitNotification(_ payload: String, timeout_ms: Int32) throws(FleetError) -> Bool {
+    // libpq does not keep the string.
+    switch unsafe cs_pg_await_notification(pointer, payload, timeout_ms) {
+    case CS_PG_ANSWERED: return true
+    case CS_PG_TIMED_OUT: return false
+    default: throw unsafe .unreachable(Self.message(pointer))
+    }
+  }
+
   private func take(_ call: (inout OpaquePointer?) -> cs_pg_outcome) throws(FleetError) -> Rows {
     var taken: OpaquePointer?
     let outcome = unsafe call(&taken)

@@ -75,6 +75,19 @@ final class TestClient {
     }
   }
 
+  /// Reads an open response until it contains the text, and returns what was read.
+  func text(until end: String) throws -> String {
+    var text = ""
+    var chunk = [UInt8](repeating: 0, count: 4_096)
+    while !text.contains(end) {
+      // Invariant: recv writes at most as many bytes as the array has.
+      let count = unsafe recv(descriptor, &chunk, chunk.count, 0)
+      guard count > 0 else { throw Problem(text: "the connection ended after '\(text)'") }
+      text += String(decoding: chunk.prefix(count), as: UTF8.self)
+    }
+    return text
+  }
+
   func request(
     _ method: String = "POST", _ path: String = "/v1/reports", host: String = "fleet", token: String?,
     body: [UInt8] = [], headers: [String] = []

@@ -1,0 +1,35 @@
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import ServiceLifecycle
+internal import Synchronization
+
+/// Sends changes to open pages as server-sent events (HTML standard, section 9.2).
+final class ChangeStreams: Sendable {
+  /// The maximum number of open streams.
+  ///
+  /// Each stream can have a connection to a database. Further pages reload by themselves.
+  static let limit = 16
+
+  private let open = Mutex(0)
+
+  /// Returns a response that stays open until the client or the server ends; nil if too many are open.
+  ///
+  /// A comment instead of an event shows after some seconds whether the client is still there.
+  func response(_ changes: AsyncStream<Bool>) -> Response? {
+    // The body of a response is not run if the client has already gone, so only the body counts itself.
+    guard open.withLock({ $0 < Self.limit }) else { return nil }
+    var headers = SecurityHeaders.fields
+    headers[.contentType] = "text/event-stream"
+    headers[.cacheControl] = "no-store"
+    let body = ResponseBody { [self] writer in
+      open.withLock { $0 += 1 }
+      defer { open.withLock { $0 -= 1 } }
+      for await hasChanged in changes.cancelOnGracefulShutdown() {
+        try await writer.write(ByteBuffer(string: hasChanged ? "data: changed\n\n" : ":\n\n"))
+      }
+      try await writer.finish(nil)
+    }
+    return Response(status: .ok, headers: headers, body: body)
+  }
+}
