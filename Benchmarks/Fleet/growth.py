@@ -45,8 +45,9 @@ insert into counter (alias, host, build, hour, run, crashes)
   select alias, host, build, date_trunc('hour', time), 0, count(*) from report group by 1, 2, 3, 4;
 insert into alias_hour (alias, build, hour, crashes) select alias, build, hour, sum(crashes) from counter group by 1, 2, 3;
 insert into alias_build select alias, build, sum(crashes), min(hour), max(hour) from alias_hour group by 1, 2;
+insert into alias_hour_sum select alias, hour, sum(crashes) from alias_hour group by 1, 2;
 insert into program_hour select 1, 'shop', hour, 0, sum(crashes) from alias_hour group by 3;
-insert into alias_host (alias, host) select distinct alias, host from counter;
+insert into alias_host (alias, host, crashes) select alias, host, sum(crashes) from counter group by 1, 2;
 update issue set crashes = c.crashes, hosts = c.hosts, last_seen = c.last, first_build = 1, last_build = {BUILDS}
   from (select alias, sum(crashes) crashes, count(distinct host) hosts, max(hour) last from counter group by 1) c
   where c.alias = issue.id;
@@ -64,7 +65,7 @@ QUERIES = {
         "select id, least(time, received) time, host from report where alias = a.id order by 2 desc, id desc limit 50) r"
         " join host h on h.id = r.host where a.issue = :issue::bigint order by r.time desc limit 50",
     "crashes of an issue by day":
-        "select date_trunc('day', hour), sum(crashes) from alias a join alias_hour h on h.alias = a.id"
+        "select date_trunc('day', hour), sum(crashes) from alias a join alias_hour_sum h on h.alias = a.id"
         " where a.issue = :issue::bigint and hour > now() - interval '30 days' group by 1 order by 1",
     "crashes of an issue by build":
         "select build, crashes from alias a join alias_build h on h.alias = a.id where a.issue = :issue::bigint"

@@ -5,9 +5,11 @@ Usage: latency.py CRASH_FLEET BINARIES [--faults N]
 
 scripts/fleet/postgres runs this program beside a private PostgreSQL with track_commit_timestamp. A host with crashd and
 crash-forward crashes programs one after another. The fleet receives the first three crashes of a program whole, so each
-three faults have a program of their own. The time of a fault is that of its report. The first end is the commit of its
-row. The second end is the last byte of the list of crashes that has the report, and that a reader loads whenever the
-server announces a change, as the script of the page does.
+three faults have a program of their own. The limit of whole reports a minute is above the number of faults.
+
+The time of a fault is that of its report. The first end is the commit of its row. The second end is the last byte of
+the list of crashes that has the report. A reader loads this list whenever the server announces a change, as the script
+of the page does.
 """
 
 import argparse
@@ -74,7 +76,8 @@ def main():
     reader = pages.Reader(options.program, "bench", service.environment)
     with tempfile.TemporaryDirectory(prefix="bench-latency.") as directory:
         settings = {
-            "CRASH_FORWARD_FLEET_URL": f"http://127.0.0.1:{service.port}", "CRASH_FORWARD_FLEET_TOKEN": service.token}
+            "CRASH_FORWARD_FLEET_URL": f"http://127.0.0.1:{service.port}", "CRASH_FORWARD_FLEET_TOKEN": service.token,
+            "CRASH_FORWARD_FLEET_RATE": "60000"}
         with programs.host(options.binaries, directory, "fleet", settings) as environment:
             shown = {}
             threading.Thread(target=watch, args=(reader, shown), daemon=True).start()

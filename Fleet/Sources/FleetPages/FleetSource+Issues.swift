@@ -49,18 +49,18 @@ extension FleetSource {
   /// Returns the numbers of crashes by hour, from the counters.
   public func hours(of issues: [String]?, _ search: Search) async throws(SourceError) -> [HourCount] {
     try SearchSQL.checkCounted(search)
-    guard let issues else {
-      let found =
-        if let programs = SearchSQL.programParameters(search) {
-          try await rows(Self.programHours, .int32(tenant) + programs)
-        } else {
-          try await rows(Self.allHours, search)
-        }
-      return found.map { HourCount(hour: $0.text(0), key: "", count: Int($0.integer(1))) }
+    if let issues {
+      let table = search.build == nil ? Self.hoursOfIssues : Self.hoursOfIssuesByBuild
+      return Self.counts(try await rows(table, search, .int64s(issues.compactMap { Int64($0) })))
     }
-    return try await rows(Self.hoursOfIssues, search, .int64s(issues.compactMap { Int64($0) })).map {
-      HourCount(hour: $0.text(0), key: $0.text(2), count: Int($0.integer(1)))
+    if let programs = SearchSQL.programParameters(search) {
+      return Self.counts(try await rows(Self.programHours, .int32(tenant) + programs))
     }
+    return Self.counts(try await rows(search.build == nil ? Self.allHours : Self.allHoursByBuild, search))
+  }
+
+  private static func counts(_ rows: [[String?]]) -> [HourCount] {
+    rows.map { HourCount(hour: $0.text(0), key: $0.text(2), count: Int($0.integer(1))) }
   }
 
   private static func issue(_ row: [String?]) -> Issue {
@@ -104,16 +104,12 @@ extension FleetSource {
       group by 1 order by 2 desc, 1 limit 100
       """)
 
-  // An issue has a counter for each host, build and hour. If it has too many to add them for a page, there is no row.
   private static let hosts = Statement(
     name: "page_issue_hosts",
     sql: """
-      with counted as materialized (
-        select c.host, c.crashes from alias a cross join lateral (
-          select host, crashes from counter where alias = a.id limit 20001) c
-        where a.tenant = $1::int and a.issue = $2::bigint limit 20001)
-      select o.name, sum(c.crashes)::bigint from counted c join host o on o.id = c.host
-      where (select count(*) from counted) <= 20000 group by 1 order by 2 desc, 1 limit 100
+      select o.name, sum(p.crashes)::bigint from alias a join alias_host p on p.alias = a.id
+      join host o on o.id = p.host where a.tenant = $1::int and a.issue = $2::bigint and p.crashes > 0
+      group by 1 order by 2 desc, 1 limit 100
       """)
 
   // Whole reports have these facts, so they are counted in the newest 100 reports.
@@ -132,14 +128,16 @@ extension FleetSource {
       where v.value <> '' group by 1, 2 order by 1, 3 desc, 2
       """)
 
-  private static let allHours = hours("all", key: "0", and: "")
-  private static let hoursOfIssues = hours(
-    "issues", key: "a.issue", and: "and a.issue = any ($\(SearchSQL.next)::bigint[])")
+  private static let allHours = hours("all", "alias_hour_sum")
+  private static let allHoursByBuild = hours("all_of_build", "alias_hour")
+  private static let hoursOfIssues = hours("issues", "alias_hour_sum", key: "a.issue", and: selected)
+  private static let hoursOfIssuesByBuild = hours("issues_of_build", "alias_hour", key: "a.issue", and: selected)
+  private static let selected = "and a.issue = any ($\(SearchSQL.next)::bigint[])"
 
   private static let programHours = Statement(
     name: "page_hours_programs",
     sql: """
-      select \(hour), crashes from (
+      select \(hour), crashes, '' from (
         select h.hour, sum(h.crashes)::bigint crashes from program_hour h
         where h.tenant = $1::int and ($2::text is null or strpos(lower(h.program), lower($2::text)) > 0)
           and ($3::text is null or h.hour >= date_trunc('hour', $3::timestamptz))
@@ -150,15 +148,18 @@ extension FleetSource {
   // To format the time of each row before it is added would take most of the statement's time.
   private static let hour = "to_char(h.hour at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24')"
 
-  private static func hours(_ name: String, key: String, and condition: String) -> Statement {
-    Statement(
+  private static func hours(
+    _ name: String, _ table: String, key: String = "''", and condition: String = ""
+  ) -> Statement {
+    let builds = table == "alias_hour" ? "join build b on b.id = h.build" : ""
+    let times = builds.isEmpty ? SearchSQL.times : SearchSQL.hours
+    return Statement(
       name: "page_hours_\(name)",
       sql: """
         select \(hour), crashes, key::text from (
           select h.hour, sum(h.crashes)::bigint crashes, \(key) key
-          from issue i join alias a on a.issue = i.id join alias_hour h on h.alias = a.id
-          join build b on b.id = h.build
-          where \(SearchSQL.issues) and \(SearchSQL.hours) \(condition) group by 1, 3) h
+          from issue i join alias a on a.issue = i.id join \(table) h on h.alias = a.id \(builds)
+          where \(SearchSQL.issues) and \(times) \(condition) group by 1, 3) h
         """)
   }
 }

@@ -84,9 +84,11 @@ enum SearchSQL {
   static let time = "least(r.time, r.received)"
 
   /// Selects hours `h` with their build `b`.
-  static let hours = """
-    ($8::text is null or starts_with(b.build, $8::text))
-    and ($14::text is null or h.hour >= date_trunc('hour', $14::timestamptz))
+  static let hours = "($8::text is null or starts_with(b.build, $8::text)) and \(times)"
+
+  /// Selects hours `h` of all builds.
+  static let times = """
+    ($14::text is null or h.hour >= date_trunc('hour', $14::timestamptz))
     and ($15::text is null or h.hour <= $15::timestamptz)
     """
 

@@ -111,8 +111,8 @@ struct IngestTests {
     // As a new leader without the last transactions.
     _ = try test.query(
       """
-      truncate report, counter, alias_hour, alias_build, program_hour, alias_host, host_cursor, alias, issue, build, host
-      restart identity
+      truncate report, counter, alias_hour, alias_hour_sum, alias_build, program_hour, alias_host, host_cursor, alias,
+      issue, build, host restart identity
       """)
     let other = FleetStore(test.store.configuration)
     let strange = [Sample.report(2, group: "g9", host: 9, program: "mail", build: "b9")]

@@ -71,13 +71,13 @@ extension CounterDeltas {
     }
 
     private var hours: [Hour: Int64] = [:]
-    private var pairs: Set<Pair> = []
+    private var pairs: [Pair: Int64] = [:]
 
     mutating func add(_ row: [String?]) {
       let (alias, host) = (Int32(truncatingIfNeeded: row.integer(0)), Int32(truncatingIfNeeded: row.integer(1)))
       let key = Hour(alias: alias, hour: row.integer(3), build: Int32(truncatingIfNeeded: row.integer(2)))
       hours[key, default: 0] += row.integer(4)
-      if row.flag(5) { pairs.insert(Pair(alias: alias, host: host)) }
+      pairs[Pair(alias: alias, host: host), default: 0] += row.integer(4)
     }
 
     func store(_ connection: Connection) throws(FleetError) {
@@ -89,12 +89,17 @@ extension CounterDeltas {
       let deltas: Parameters =
         .int32s(keys.map(\.alias)) + .int64s(keys.map(\.hour)) + .int32s(keys.map(\.build))
         + .int64s(changed.map(\.value))
-      for statement in [Self.addHours, Self.addBuilds, Self.addProgramHours] { try connection.run(statement, deltas) }
+      for statement in [Self.addHours, Self.addHourSums, Self.addBuilds, Self.addProgramHours] {
+        try connection.run(statement, deltas)
+      }
+      let places = pairs.filter { $0.value != 0 }.sorted {
+        ($0.key.alias, $0.key.host) < ($1.key.alias, $1.key.host)
+      }
+      let counts: Parameters =
+        .int32s(places.map(\.key.alias)) + .int32s(places.map(\.key.host)) + .int64s(places.map(\.value))
       var hosts: [Int32: Int64] = [:]
-      let new = pairs.sorted { ($0.alias, $0.host) < ($1.alias, $1.host) }
-      if !new.isEmpty {
-        let rows = try connection.run(Self.addHosts, .int32s(new.map(\.alias)) + .int32s(new.map(\.host))).rows
-        for row in rows { hosts[Int32(truncatingIfNeeded: row.integer(0)), default: 0] += 1 }
+      for row in try connection.run(Self.addHosts, counts).rows where row.flag(1) {
+        hosts[Int32(truncatingIfNeeded: row.integer(0)), default: 0] += 1
       }
       var issues: [Int32: (crashes: Int64, build: Int32)] = [:]
       for (key, delta) in changed {
@@ -117,6 +122,16 @@ extension CounterDeltas {
         from unnest($1::int[], $2::bigint[], $3::int[], $4::bigint[]) i (alias, hour, build, crashes)
         order by alias, hour, build
         on conflict (alias, hour, build) do update set crashes = alias_hour.crashes + excluded.crashes
+        """)
+
+    private static let addHourSums = Statement(
+      name: "add_hour_sums",
+      sql: """
+        insert into alias_hour_sum (alias, hour, crashes)
+        select alias, timestamptz 'epoch' + hour * interval '1 hour', sum(crashes)
+        from unnest($1::int[], $2::bigint[], $3::int[], $4::bigint[]) i (alias, hour, build, crashes)
+        group by alias, hour order by alias, hour
+        on conflict (alias, hour) do update set crashes = alias_hour_sum.crashes + excluded.crashes
         """)
 
     private static let addBuilds = Statement(
@@ -146,12 +161,15 @@ extension CounterDeltas {
         on conflict (tenant, hour, program, slot) do update set crashes = program_hour.crashes + excluded.crashes
         """)
 
+    // The system column `xmax` is 0 in a row that the statement inserted.
     private static let addHosts = Statement(
       name: "add_alias_hosts",
       sql: """
-        insert into alias_host (alias, host)
-        select alias, host from unnest($1::int[], $2::int[]) i (alias, host) order by alias, host
-        on conflict (alias, host) do nothing returning alias
+        insert into alias_host (alias, host, crashes)
+        select alias, host, crashes from unnest($1::int[], $2::int[], $3::bigint[]) i (alias, host, crashes)
+        order by alias, host
+        on conflict (alias, host) do update set crashes = alias_host.crashes + excluded.crashes
+        returning alias, xmax = 0
         """)
 
     // An issue becomes regressed only by a build that the fleet saw for the first time after the build in which the

@@ -61,13 +61,17 @@ extension FleetStore {
     }
   }
 
-  // The times of the first partition have no day, so they are kept.
-  private static let dropProgramHours = Statement(
-    name: "drop_program_hours",
-    sql: """
-      delete from program_hour
-      where hour >= timestamptz '2000-01-01' and hour < date_trunc('month', now()) - $1::int * interval '1 month'
-      """)
+  // Hours of 1970 are times that were too far in the future. They are kept, as in the first partition.
+  private static func dropHours(of table: String) -> Statement {
+    Statement(
+      name: "drop_hours_\(table)",
+      sql: """
+        delete from \(table) where ctid = any (array(
+          select ctid from \(table)
+          where hour >= timestamptz '2000-01-01' and hour < date_trunc('month', now()) - $1::int * interval '1 month'
+          limit 100000))
+        """)
+  }
 
   private static let takeLock = Statement(name: "lock", sql: "select pg_advisory_xact_lock($1)")
 
@@ -106,7 +110,10 @@ extension FleetStore {
         for name in ["counter", "alias_hour"] {
           try PartitionedTable.counter(name, keepingMonths: months).maintain(connection, dropsOld: dropsOld)
         }
-        if dropsOld { try connection.run(Self.dropProgramHours, .int32(months)) }
+        // These tables have no partitions. What a call leaves, the next one removes.
+        for table in ["alias_hour_sum", "program_hour"] where dropsOld {
+          try connection.run(Self.dropHours(of: table), .int32(months))
+        }
         result = .success(())
       } catch { result = .failure(error) }
       try connection.run(Statement(name: "maintain_unlock", sql: "select pg_advisory_unlock($1)"), .int64(Self.lock))

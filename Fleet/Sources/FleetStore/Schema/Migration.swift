@@ -88,14 +88,24 @@ struct Migration: Sendable {
   // Pages read these sums, because the rows of `alias_hour` grow with the hours of the retention. A batch waits for the
   // row of a program and hour only if it has the slot of another one.
   private static let sums = Migration(
-    version: 3, name: "sums of builds and programs, reports of a host and of a build",
+    version: 3, name: "sums of groups, builds, hosts and programs; reports of a host and of a build",
     sql: """
+      lock table only counter in share mode;
       lock table only alias_hour in share mode;
       create table alias_build (
         alias int not null, build int not null, crashes bigint not null, first_hour timestamptz not null,
         last_hour timestamptz not null, primary key (alias, build));
       insert into alias_build
       select alias, build, sum(crashes), min(hour), max(hour) from alias_hour group by alias, build;
+
+      create table alias_hour_sum (
+        alias int not null, hour timestamptz not null, crashes bigint not null, primary key (alias, hour));
+      insert into alias_hour_sum select alias, hour, sum(crashes) from alias_hour group by alias, hour;
+
+      alter table alias_host add column crashes bigint not null default 0;
+      update alias_host x set crashes = c.crashes
+      from (select alias, host, sum(crashes) crashes from counter group by alias, host) c
+      where x.alias = c.alias and x.host = c.host;
 
       create table program_hour (
         tenant int not null, program text not null, hour timestamptz not null, slot int not null,
