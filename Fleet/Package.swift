@@ -46,7 +46,7 @@ let mustache: Target.Dependency = .product(name: "Mustache", package: "swift-mus
 // C libraries.
 let wrappers: [Target] = [
   .target(name: "CPostgres", cSettings: c, linkerSettings: [.linkedLibrary("pq")]),
-  .target(name: "CInflate", cSettings: c, linkerSettings: [.linkedLibrary("z")]),
+  .target(name: "CCompression", cSettings: c, linkerSettings: [.linkedLibrary("z")]),
 ]
 
 let service: [Target] = [
@@ -61,7 +61,7 @@ let service: [Target] = [
   .target(
     name: "FleetServer",
     dependencies: [
-      "CInflate", "FleetStore", hummingbird, hummingbirdCore, httpTypes, lifecycle, log,
+      "CCompression", "FleetStore", hummingbird, hummingbirdCore, httpTypes, lifecycle, log,
       .product(name: "HummingbirdTLS", package: "hummingbird"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
       .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
     ] + nio("NIOCore")),
@@ -96,7 +96,7 @@ let tests: [Target] = [
   .testTarget(
     name: "FleetTests",
     dependencies: [
-      "CInflate", "CrashPages", "FleetPages", "FleetServer", "FleetStore", "crash-fleet", shield("CrashReport"),
+      "CCompression", "CrashPages", "FleetPages", "FleetServer", "FleetStore", "crash-fleet", shield("CrashReport"),
       shield("CrashClient"),
     ]),
   // The pages with strings that a hostile process chose, for tests and for a browser.

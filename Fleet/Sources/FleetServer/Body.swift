@@ -1,4 +1,4 @@
-import CInflate
+import CCompression
 
 /// Decompresses bodies within limits.
 struct BodyDecoder: Sendable {
@@ -22,23 +22,23 @@ struct BodyDecoder: Sendable {
 
   private func inflate(_ body: [UInt8]) throws(Refusal) -> [UInt8] {
     let limit = min(limitBytes, max(Self.least, body.count.multipliedReportingOverflow(by: Self.ratio).partialValue))
-    var result = CS_INFLATE_MALFORMED
+    var result = CS_DECOMPRESS_MALFORMED
     // Invariant: zlib reads `input.count` bytes, writes at most `limit`, and stores the number of written bytes in
     // `count`.
     let output = unsafe [UInt8](unsafeUninitializedCapacity: limit) { output, count in
       unsafe body.withUnsafeBufferPointer { input in
-        unsafe result = cs_inflate(input.baseAddress, input.count, output.baseAddress, limit, &count)
+        unsafe result = cs_gzip_decompress(input.baseAddress, input.count, output.baseAddress, limit, &count)
       }
-      if result != CS_INFLATE_GOOD { count = 0 }
+      if result != CS_DECOMPRESS_GOOD { count = 0 }
     }
     switch result {
-    case CS_INFLATE_GOOD: return output
-    case CS_INFLATE_TOO_LARGE:
+    case CS_DECOMPRESS_GOOD: return output
+    case CS_DECOMPRESS_TOO_LARGE:
       throw Refusal(
         .bodyTooLarge,
         "the decompressed body may have \(limitBytes >> 20) MiB, and \(Self.ratio) bytes for each compressed byte;"
           + " send smaller batches")
-    case CS_INFLATE_NO_MEMORY: throw Refusal(.busy, "the service has no memory now; send the batch again later")
+    case CS_DECOMPRESS_NO_MEMORY: throw Refusal(.busy, "the service has no memory now; send the batch again later")
     default: throw Refusal(.notGzip, "the body is not gzip, or is damaged")
     }
   }

@@ -1,4 +1,4 @@
-import CInflate
+import CCompression
 import FleetStore
 import Foundation
 import Testing
@@ -247,7 +247,7 @@ struct ServerTests {
     // Invariant: deflate reads `input.count` bytes and writes at most `output.count`.
     unsafe [UInt8](unsafeUninitializedCapacity: bytes.count + 1_024) { output, count in
       unsafe bytes.withUnsafeBufferPointer { input in
-        unsafe count = cs_deflate(input.baseAddress, input.count, output.baseAddress, output.count)
+        unsafe count = cs_gzip_compress(input.baseAddress, input.count, output.baseAddress, output.count)
       }
     }
   }
