@@ -31,7 +31,7 @@ PEER_PACKAGES  := libabsl-dev libbackward-cpp-dev libdw-dev libgoogle-glog-dev
 END_PACKAGES   := wrk
 DEB_PACKAGES   := binutils dpkg-dev lintian
 ALERT_PACKAGES := prometheus python3
-FLEET_HEADERS  := libpq-dev zlib1g-dev
+FLEET_HEADERS  := libpq-dev libzstd-dev zlib1g-dev
 FLEET_PACKAGES := $(FLEET_HEADERS) postgresql
 AARCH64_PACKAGES := binutils-aarch64-linux-gnu gdb-multiarch
 BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
@@ -351,7 +351,8 @@ test-thread: test-packages build-thread $(VENV)/bin/python3
 	$(SANITIZED_RUN) TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/tsan-suppressions:allocator_may_return_null=1 \
 	  $(SWIFT_TEST) --skip-build --sanitize=thread --scratch-path .build-tsan --skip "$(TSAN_SKIP)"
 
-fuzz: build ## @evidence Fuzz each reader of untrusted bytes, 4.9 times FUZZ_SECONDS
+fuzz: build ## @evidence Fuzz each reader of untrusted bytes, 5.4 times FUZZ_SECONDS
+	@scripts/install-packages $(FLEET_HEADERS)
 	scripts/fuzz/readers $(FUZZ_SECONDS)
 	scripts/fuzz/elf $(FUZZ_SECONDS) elf-reader
 	scripts/fuzz/elf $(FUZZ_SECONDS) cache-builder

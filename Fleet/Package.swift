@@ -46,7 +46,7 @@ let mustache: Target.Dependency = .product(name: "Mustache", package: "swift-mus
 // C libraries.
 let wrappers: [Target] = [
   .target(name: "CPostgres", cSettings: c, linkerSettings: [.linkedLibrary("pq")]),
-  .target(name: "CCompression", cSettings: c, linkerSettings: [.linkedLibrary("z")]),
+  .target(name: "CCompression", cSettings: c, linkerSettings: [.linkedLibrary("z"), .linkedLibrary("zstd")]),
 ]
 
 let service: [Target] = [

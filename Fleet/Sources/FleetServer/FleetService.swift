@@ -69,6 +69,7 @@ struct FleetService: Sendable {
         error.code.status, "{\"code\":\"\(error.code.rawValue)\",\"message\":\(FleetReply.quoted(error.text))}\n")
       if let delay = error.code.retryAfter_s { response.headers[.retryAfter] = "\(delay)" }
       if error.code == .unauthorized { response.headers[.wwwAuthenticate] = "Bearer" }
+      if error.code == .unknownEncoding { response.headers[.acceptEncoding] = BodyDecoder.codings }
       if error.code.endsConnection {
         response.headers[.connection] = "close"
         // Hummingbird discards the rest of the body until the connection closes. Close the connection one second later,

@@ -13,6 +13,7 @@ struct Refusal: Error, Sendable, Equatable {
     case bodyTooLarge = "body-too-large"
     case unknownEncoding = "unknown-encoding"
     case notGzip = "not-gzip"
+    case notZstd = "not-zstd"
     case tooSlow = "too-slow"
     case malformed = "malformed-body"
     case tooManyRequests = "too-many-requests"
@@ -27,7 +28,7 @@ struct Refusal: Error, Sendable, Equatable {
       case .unknownTokens, .tooManyRequests: .tooManyRequests
       case .bodyTooLarge: .contentTooLarge
       case .unknownEncoding: .unsupportedMediaType
-      case .notGzip, .malformed, .missingParameter: .badRequest
+      case .notGzip, .notZstd, .malformed, .missingParameter: .badRequest
       case .tooSlow: .requestTimeout
       case .busy, .database: .serviceUnavailable
       case .internalError: .internalServerError
