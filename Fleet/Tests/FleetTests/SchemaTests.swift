@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import FleetStore
@@ -90,9 +91,11 @@ struct SchemaTests {
         alter table issue add column extra text not null default 'x';
         create index report_test on report (tenant, received);
         """)
+    // A canceled task would refuse the batch that waits for a connection.
+    let isDone = Mutex(false)
     let load = Task {
       var next = 0
-      while !Task.isCancelled {
+      while !isDone.withLock({ $0 }) {
         let ids = next..<next + 20
         _ = try await test.ingest(ids.map { Sample.report(UInt128($0), group: "g\($0 % 3)") })
         next = ids.upperBound
@@ -103,7 +106,7 @@ struct SchemaTests {
     #expect(try await test.store.migrate(Migration.all + [columns]) == ["test"])
     let before = try #require(Int(try test.query("select count(*) from report")))
     while try test.query("select count(*) > \(before + 100) from report") != "t" { await Task.yield() }
-    load.cancel()
+    isDone.withLock { $0 = true }
     let sent = try await load.value
     #expect(try test.query("select count(*) from report") == "\(sent)")
     #expect(try test.hasSum(sent))
