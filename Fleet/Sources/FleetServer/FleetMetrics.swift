@@ -7,6 +7,7 @@ final class FleetMetrics: Sendable {
   private struct State {
     var outcomes: [String: Int] = [:]
     var requests: [String: Int] = [:]
+    var keys: [String: Int] = ["joined": 0, "ambiguous": 0]
     var buckets = [Int](repeating: 0, count: bounds_ms.count)
     var count = 0
     var seconds = 0.0
@@ -20,6 +21,9 @@ final class FleetMetrics: Sendable {
 
   /// Counts a request by its outcome: `stored`, or the code of its refusal.
   func add(request code: String) { state.withLock { $0.requests[code, default: 0] += 1 } }
+
+  /// Counts groups whose key has another version than an earlier key of their crashes.
+  func add(keys count: Int, outcome: String) { state.withLock { $0.keys[outcome, default: 0] += count } }
 
   func add(ingest duration: Duration) {
     let seconds = duration / .seconds(1)
@@ -42,6 +46,11 @@ final class FleetMetrics: Sendable {
     lines += state.requests.sorted { $0.key < $1.key }.map {
       "crash_fleet_requests_total{result=\"\($0.key)\"} \($0.value)"
     }
+    lines += [
+      "# HELP crash_fleet_keys_total Groups that have keys of several versions, by what the service did.",
+      "# TYPE crash_fleet_keys_total counter",
+    ]
+    lines += state.keys.sorted { $0.key < $1.key }.map { "crash_fleet_keys_total{outcome=\"\($0.key)\"} \($0.value)" }
     lines += [
       "# HELP crash_fleet_ingest_seconds Time from a whole body to its commit.",
       "# TYPE crash_fleet_ingest_seconds histogram",

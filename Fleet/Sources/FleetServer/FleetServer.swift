@@ -43,7 +43,10 @@ public struct FleetServer: Sendable {
       configuration: .init(
         address: .hostname(listener.host, port: listener.port), serverName: nil,
         availableConnectionsDelegate: MaximumAvailableConnections(limits.connections)),
-      services: [MaintenanceService(store: store, outage: service.outage, log: log), service.changes],
+      services: [
+        MaintenanceService(store: store, outage: service.outage, log: log),
+        KeyService(store: store, outage: service.outage, metrics: service.metrics, log: log), service.changes,
+      ],
       onServerRunning: { await onListening($0.localAddress?.port ?? 0) }, logger: quiet)
     try await application.runService()
   }

@@ -71,7 +71,8 @@ extension FleetStore {
   ///
   /// Returns false if the tenant lacks one of the issues, or if the programs of the issues differ.
   ///
-  /// `issue` keeps its number, but has no crashes.
+  /// `issue` keeps its number, but has no crashes. The groups of both issues stay where the operator put them:
+  /// `joinKeys()` moves none of them.
   public func merge(issue: Int64, into other: Int64, tenant: Int32) async throws(FleetError) -> Bool {
     if issue == other { return false }
     return try await retrying { connection throws(FleetError) in
@@ -85,8 +86,11 @@ extension FleetStore {
               """), .int32(tenant) + .int64(issue) + .int64(other))
         guard found.rows.count == 2, found.rows[0].text(0) == found.rows[1].text(0) else { return false }
         try connection.run(
-          Statement(name: "merge_alias", sql: "update alias set issue = $2::bigint where issue = $1::bigint"),
-          .int64(issue) + .int64(other))
+          Statement(
+            name: "merge_alias",
+            sql: """
+              update alias set issue = $2::bigint, pinned = true where issue in ($1::bigint, $2::bigint)
+              """), .int64(issue) + .int64(other))
         try Self.sum(issue, connection)
         try Self.sum(other, connection)
         return true
@@ -96,7 +100,8 @@ extension FleetStore {
 
   /// Moves one group to a new issue, and returns the number of this issue.
   ///
-  /// Returns nil if the issue does not contain the group, or contains only this group.
+  /// Returns nil if the issue does not contain the group, or contains only this group. `joinKeys()` moves neither this
+  /// group nor those that stay.
   public func split(key: String, from issue: Int64, tenant: Int32) async throws(FleetError) -> Int64? {
     try await retrying { connection throws(FleetError) in
       try connection.transaction { () throws(FleetError) in
@@ -114,10 +119,12 @@ extension FleetStore {
                 insert into issue (id, tenant, program, title, cause, signal, coarse, state, first_seen, first_build)
                 overriding system value
                 select number, tenant, program, title, cause, signal, coarse, 'open', first_seen, first_build from target)
-              update alias set issue = target.number from target where alias.issue = target.id and alias.key = $3::text
-              returning alias.issue
+              update alias set
+                pinned = true, issue = case when alias.key = $3::text then target.number else alias.issue end
+              from target where alias.issue = target.id returning alias.issue
               """), .int32(tenant) + .int64(issue) + .text(key))
-        guard let number = rows.first.flatMap({ Int64($0) }) else { return nil }
+        let numbers = rows.rows.map { $0.integer(0) }
+        guard let number = numbers.first(where: { $0 != issue }) else { return nil }
         try Self.sum(number, connection)
         try Self.sum(issue, connection)
         return number
@@ -133,7 +140,7 @@ extension FleetStore {
   ///
   /// All tenants wait, because the lock is for the whole table. The limits release it if this program or its connection
   /// stops, or if an issue is too large.
-  private static let waitForIngest = """
+  static let waitForIngest = """
     set local idle_in_transaction_session_timeout = '5s'; set local statement_timeout = '10s';
     lock table only alias_hour in share mode
     """
@@ -141,7 +148,7 @@ extension FleetStore {
   /// Computes the sums of an issue from the counters of its groups.
   ///
   /// Precondition: the transaction has locked the issue's row.
-  private static func sum(_ issue: Int64, _ connection: Connection) throws(FleetError) {
+  static func sum(_ issue: Int64, _ connection: Connection) throws(FleetError) {
     try connection.run(
       Statement(
         name: "sum_issue",

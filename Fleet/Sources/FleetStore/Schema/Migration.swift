@@ -7,7 +7,7 @@ struct Migration: Sendable {
   var sql: String
 
   /// All steps, in order.
-  static let all = [first, newestReports, sums]
+  static let all = [first, newestReports, sums, keysOfOtherVersions]
 
   /// The version of the schema that this program needs.
   static var newest: Int32 { all.last?.version ?? 0 }
@@ -117,5 +117,24 @@ struct Migration: Sendable {
       create index report_host_newest on report (host, least(time, received) desc, id desc);
       create index report_build_newest on report (build, least(time, received) desc, id desc);
       create index host_name on host (tenant, name);
+      """)
+
+  // `examined` is the last time at which the service looked for the same group under a key of another version. `joined`
+  // is the alias whose issue the service chose, and a pinned alias is in the issue that an operator chose.
+  //
+  // A body is bytes of a host, and PostgreSQL does not accept all JSON, so the function has no value for some bodies.
+  private static let keysOfOtherVersions = Migration(
+    version: 4, name: "keys of other versions",
+    sql: """
+      alter table alias
+        add column created timestamptz not null default now(), add column examined timestamptz,
+        add column joined int, add column pinned boolean not null default false;
+      create function report_exact_key(body bytea) returns text language plpgsql immutable as $body$
+      begin
+        return nullif(convert_from(body, 'UTF8')::json #>> '{group,exact}', '');
+      exception when others then
+        return null;
+      end
+      $body$;
       """)
 }

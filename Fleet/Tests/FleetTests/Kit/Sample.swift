@@ -6,20 +6,20 @@ import Foundation
 enum Sample {
   static let now_us = Int64(Date().timeIntervalSince1970) * 1_000_000
 
-  static func group(_ key: String = "a1") -> IncomingGroup {
+  static func group(_ key: String = "a1", version: Int32 = 1) -> IncomingGroup {
     IncomingGroup(
-      key: key, version: 1, title: "title of \(key)", coarse: nil, cause: "null-pointer", signal: "SIGSEGV")
+      key: key, version: version, title: "title of \(key)", coarse: nil, cause: "null-pointer", signal: "SIGSEGV")
   }
 
   static func report(
     _ id: UInt128, group: String = "a1", revision: Int64 = 1, host: UInt128 = 7, program: String = "shop",
-    build: String = "b1", age_s: Int64 = 0, body: String = "{}"
+    build: String = "b1", age_s: Int64 = 0, version: Int32 = 1, body: String = "{}"
   ) -> IngestItem {
     .report(
       IncomingReport(
         id: id, revision: revision, time_us: now_us - age_s * 1_000_000,
         host: IncomingHost(machine: host, name: "web-\(host)"), build: IncomingBuild(program: program, build: build),
-        group: self.group(group), body: Array(body.utf8)[...]))
+        group: self.group(group, version: version), body: Array(body.utf8)[...]))
   }
 
   static func count(

@@ -1,0 +1,34 @@
+import FleetStore
+import Logging
+import ServiceLifecycle
+
+/// Moves groups with keys of several versions to one issue, each minute.
+struct KeyService: Service {
+  let store: FleetStore
+  let outage: Outage
+  let metrics: FleetMetrics
+  let log: Logger
+
+  private static let interval = Duration.seconds(60)
+
+  func run() async throws {
+    await cancelWhenGracefulShutdown {
+      while !Task.isCancelled {
+        do throws(FleetError) {
+          metrics.add(keys: try await store.joinKeys(report), outcome: "ambiguous")
+        } catch {
+          if !outage.fail(error) { log.warning("cannot compare keys of groups now: \(error)") }
+        }
+        // A cancellation ends the loop.
+        try? await Task.sleep(for: Self.interval)
+      }
+    }
+  }
+
+  private func report(_ key: FleetStore.JoinedKey) {
+    metrics.add(keys: 1, outcome: "joined")
+    log.notice(
+      "group \(key.key) of '\(key.program)' joined issue \(key.joined), which has a key of another version",
+      metadata: ["left": "\(key.left)", "version": "\(key.version)"])
+  }
+}
