@@ -17,7 +17,8 @@ import CrashSymbols
 ///
 /// Each crash has two more keys. The coarse key finds similar groups. The coarse key contains only the kind and the
 /// topmost name. The exact key contains build IDs and offsets. Therefore, only crashes of the same build have the same
-/// exact key.
+/// exact key. A fleet connects the keys of two versions by equal exact keys, so all crashes with one exact key should
+/// have the same key, and a new version should not change exact keys (docs/decisions/0151).
 enum Grouping {
   /// The maximum number of names in the key of a crash without in-app frames, and the maximum number of offsets in an
   /// exact key.
@@ -75,7 +76,7 @@ enum Grouping {
     return CrashReport.Group(
       key: key([kind, check.key] + parts + (error == nil ? column(named.first?.frame, check) : [])),
       title: error.map { "\($0) at top level of \(process)" } ?? title,
-      exact: key([kind] + places), coarse: key([kind] + parts.prefix(1)), version: version)
+      exact: key([kind] + (error.map { [$0] } ?? []) + places), coarse: key([kind] + parts.prefix(1)), version: version)
   }
 
   /// Returns the source column of a frame, for a check of the standard library or of the compiler.

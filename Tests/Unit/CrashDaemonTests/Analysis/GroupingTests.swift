@@ -94,6 +94,7 @@ struct GroupingTests {
     #expect(empty.title == "error shop.CartError.empty at top level of shop")
     let others = [empty, raised("shop.CartError.full"), raised("shop.StockError.empty"), group("Fatal error: x")]
     #expect(Set(others.map(\.key)).count == 4 && Set(others.map(\.coarse)).count == 4)
+    #expect(Set(others.map(\.exact)).count == 4)
     let texts = ["no file 'a.txt' (errno 2)", "no file 'b.txt' (errno 13)", "no file \"c d\""].map(raised)
     #expect(Set(texts.map(\.key)).count == 1 && texts[0].title == "error no file at top level of shop")
     // The key of a crash with in-app frames does not depend on the message.
