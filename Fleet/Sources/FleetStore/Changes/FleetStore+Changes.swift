@@ -15,7 +15,7 @@ extension FleetStore {
   /// Returns the changes of a tenant from now on: true for a change, and false after each 15 s without one.
   ///
   /// The stream has a connection of its own, and connects again if it breaks. It begins with true, also after each new
-  /// connection, because changes may have been missed. It ends when nobody reads it any more.
+  /// connection, because changes may have been missed. It ends with its iterator.
   public func changes(tenant: Int32) -> AsyncStream<Bool> {
     let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(4))
     let info = configuration.connection
