@@ -117,6 +117,8 @@ enum cs_pg_outcome cs_pg_await_notification(PGconn *connection, const char *payl
       has_arrived |= strcmp(next->extra, payload) == 0;
     }
     if (has_arrived) return CS_PG_ANSWERED;
+    // PQnotifies() also reads messages, and closes the socket if one is malformed.
+    if (PQstatus(connection) != CONNECTION_OK) return CS_PG_BROKEN;
     struct pollfd set = {.fd = PQsocket(connection), .events = POLLIN};
     const int64_t left_ms = deadline_ms - now_ms();
     if (left_ms <= 0) return CS_PG_TIMED_OUT;

@@ -122,9 +122,15 @@ struct FleetService: Sendable {
       let outcomes = try await store.ingest(good, tenant: tenant)
       // A batch of expired items does not reach the database.
       if outcomes.contains(where: { $0 != .expired }) { outage.succeed(hasStored: true) }
-      if outcomes.contains(where: { $0 != .expired && $0 != .duplicate }) { changes.add(tenant) }
+      if zip(good, outcomes).contains(where: Self.changesPages) { changes.add(tenant) }
       return FleetReply(items, outcomes)
     } catch { throw outage.refusal(error) }
+  }
+
+  /// Whether pages show the item: it is neither the position of a host, nor expired or stored before.
+  private static func changesPages(_ item: IngestItem, _ outcome: IngestOutcome) -> Bool {
+    if case .position = item { return false }
+    return outcome != .expired && outcome != .duplicate
   }
 
   private func position(_ request: Request) async throws(Refusal) -> Response {

@@ -35,10 +35,10 @@ struct SchemaTests {
     let expected = try test.query(sums)
     _ = try test.query(
       """
-      drop table alias_build, alias_hour_sum, program_hour; alter table alias_host drop column crashes; drop index report_host_newest, report_build_newest, host_name;
-      delete from migration where version = 3
+      drop table alias_build, alias_hour_sum, program_hour; alter table alias_host drop column crashes;
+      delete from migration where version = 4
       """)
-    #expect(try await test.store.migrate() == [Migration.all[2].name])
+    #expect(try await test.store.migrate() == [Migration.all[3].name])
     #expect(try test.query(sums) == expected && expected.split(separator: "\n").count == 9)
     _ = try await test.ingest([Sample.report(4)])
     #expect(try test.hasSum(4))
@@ -84,6 +84,9 @@ struct SchemaTests {
   @Test("a migration under load loses and repeats nothing")
   func underLoad() async throws {
     let test = try await TestStore(connections: 6)
+    let indexes =
+      "drop index report_host_newest, report_build_newest, host_name; delete from migration where version = 3"
+    _ = try test.query(indexes)
     let columns = Migration(
       version: 1_000, name: "test",
       sql: """
@@ -103,7 +106,7 @@ struct SchemaTests {
       return next
     }
     while try test.query("select count(*) > 100 from report") != "t" { await Task.yield() }
-    #expect(try await test.store.migrate(Migration.all + [columns]) == ["test"])
+    #expect(try await test.store.migrate(Migration.all + [columns]) == [Migration.all[2].name, "test"])
     let before = try #require(Int(try test.query("select count(*) from report")))
     while try test.query("select count(*) > \(before + 100) from report") != "t" { await Task.yield() }
     isDone.withLock { $0 = true }

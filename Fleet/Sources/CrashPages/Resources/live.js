@@ -8,6 +8,7 @@
   let timer;
   let isRefreshing = false;
   let hasChanged = false;
+  let isSoon = false;
   const plan = (milliseconds) => {
     clearTimeout(timer);
     timer = setTimeout(refresh, milliseconds);
@@ -17,6 +18,7 @@
   const refresh = async () => {
     isRefreshing = true;
     hasChanged = false;
+    isSoon = false;
     if (!isBusy()) {
       try {
         const reply = await fetch(location.href, { headers: { accept: "text/html" }, redirect: "error" });
@@ -33,14 +35,26 @@
       }
     }
     isRefreshing = false;
-    plan(hasChanged ? 500 : seconds * 1000 * Math.min(30, 2 ** failures));
+    // After a failure, changes do not shorten the wait.
+    plan(hasChanged && failures === 0 ? 1000 : seconds * 1000 * Math.min(30, 2 ** failures));
   };
   plan(seconds * 1000);
-  // Without this stream, the page still refreshes after the interval.
+  const announce = () => {
+    hasChanged = true;
+    if (isRefreshing || isSoon || failures > 0) return;
+    isSoon = true;
+    plan(100);
+  };
+  // Without this stream, the page still refreshes after the interval. A hidden page has none, because a browser opens only
+  // a few connections to one server.
+  let stream = null;
+  const listen = () => {
+    stream?.close();
+    stream = document.hidden ? null : new EventSource(main.dataset.changes);
+    if (stream) stream.onmessage = announce;
+  };
   if (main.dataset.changes) {
-    new EventSource(main.dataset.changes).onmessage = () => {
-      hasChanged = true;
-      if (!isRefreshing) plan(100);
-    };
+    document.addEventListener("visibilitychange", listen);
+    listen();
   }
 })();

@@ -15,8 +15,10 @@ final class ChangeStreams: Sendable {
 
   /// Returns a response that stays open until the client or the server ends; nil if too many are open.
   ///
-  /// A comment instead of an event shows after some seconds whether the client is still there.
-  func response(_ changes: AsyncStream<Bool>) -> Response? {
+  /// `changes` starts when the client reads.
+  func response(
+    to request: Request, _ changes: @escaping @Sendable () -> AsyncStream<Bool>?
+  ) -> Response? {
     // The body of a response is not run if the client has already gone, so only the body counts itself.
     guard open.withLock({ $0 < Self.limit }) else { return nil }
     var headers = SecurityHeaders.fields
@@ -25,11 +27,20 @@ final class ChangeStreams: Sendable {
     let body = ResponseBody { [self] writer in
       open.withLock { $0 += 1 }
       defer { open.withLock { $0 -= 1 } }
-      for await hasChanged in changes.cancelOnGracefulShutdown() {
-        try await writer.write(ByteBuffer(string: hasChanged ? "data: changed\n\n" : ":\n\n"))
+      if let changes = changes() {
+        try await request.body.consumeWithCancellationOnInboundClose { _ in
+          try await Self.write(changes, to: &writer)
+        }
       }
       try await writer.finish(nil)
     }
     return Response(status: .ok, headers: headers, body: body)
+  }
+
+  // A comment instead of an event shows whether the client is still there.
+  private static func write(_ changes: AsyncStream<Bool>, to writer: inout any ResponseBodyWriter) async throws {
+    for await hasChanged in changes.cancelOnGracefulShutdown() {
+      try await writer.write(ByteBuffer(string: hasChanged ? "data: changed\n\n" : ":\n\n"))
+    }
   }
 }

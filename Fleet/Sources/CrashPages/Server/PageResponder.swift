@@ -29,15 +29,17 @@ public struct PageResponder<Context: RequestContext>: HTTPResponder {
     } catch {
       return response(answer(error), isHead: isHead)
     }
-    if target.path == "/changes", !isHead { return changes() }
+    if target.path == "/changes", !isHead { return await changes(request) }
     return response(await site.answer(target), isHead: isHead)
   }
 
-  private func changes() -> Response {
-    guard let changes = site.source.changes() else {
+  private func changes(_ request: Request) async -> Response {
+    let source = site.source
+    // A source whose scope is not available now is asked again by the next page.
+    guard let scope = try? await source.scope(), scope.hasChanges else {
       return response(plain(404, "No changes", "These pages do not announce changes."), isHead: false)
     }
-    return streams.response(changes)
+    return streams.response(to: request) { source.changes() }
       ?? response(plain(503, "Busy", "\(ChangeStreams.limit) pages are open already."), isHead: false)
   }
 

@@ -54,7 +54,8 @@ public protocol PageSource: Sendable {
 
   /// Returns an element whenever the pages may have changed, true, or have not changed for some seconds, false.
   ///
-  /// Nil means that the source does not know; open pages then reload by themselves.
+  /// Nil means that the source does not know. Open pages also reload by themselves, for changes that the source does not
+  /// announce, such as the state of an issue.
   func changes() -> AsyncStream<Bool>?
 }
 

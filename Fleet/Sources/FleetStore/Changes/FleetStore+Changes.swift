@@ -12,7 +12,8 @@ extension FleetStore {
     }
   }
 
-  /// Returns the changes of a tenant from now on: true for a change, and false after each 15 s without one.
+  /// Returns the changes of a tenant from now on: true for a change, and false after each 15 s without one
+  /// and after a failure.
   ///
   /// The stream has a connection of its own, and connects again if it breaks. It begins with true, also after each new
   /// connection, because changes may have been missed. It ends with its iterator.
@@ -35,6 +36,7 @@ extension FleetStore {
             if hasChanged || waits % Self.quietWaits == 0 { continuation.yield(hasChanged) }
           }
         } catch {
+          continuation.yield(false)
           // A cancellation ends the loop.
           try? await Task.sleep(for: .seconds(1))
         }

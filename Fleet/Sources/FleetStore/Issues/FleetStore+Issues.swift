@@ -145,7 +145,7 @@ extension FleetStore {
     lock table only alias_hour in share mode
     """
 
-  /// Computes the sums of an issue from the counters of its groups.
+  /// Computes the sums of an issue from those of its groups, which retention does not change.
   ///
   /// Precondition: the transaction has locked the issue's row.
   static func sum(_ issue: Int64, _ connection: Connection) throws(FleetError) {
@@ -154,7 +154,7 @@ extension FleetStore {
         name: "sum_issue",
         sql: """
           update issue set
-            crashes = coalesce((select sum(h.crashes) from alias a join alias_hour h on h.alias = a.id
+            crashes = coalesce((select sum(t.crashes) from alias a join alias_build t on t.alias = a.id
               where a.issue = $1::bigint), 0),
             hosts = (select count(distinct h.host) from alias a join alias_host h on h.alias = a.id
               where a.issue = $1::bigint),

@@ -7,7 +7,7 @@ struct Migration: Sendable {
   var sql: String
 
   /// All steps, in order.
-  static let all = [first, newestReports, sums, keysOfOtherVersions]
+  static let all = [first, newestReports, newestReportsOfPlaces, sums, keysOfOtherVersions]
 
   /// The version of the schema that this program needs.
   static var newest: Int32 { all.last?.version ?? 0 }
@@ -85,10 +85,19 @@ struct Migration: Sendable {
       drop index report_alias;
       """)
 
+  // A step locks tables in the order in which a batch writes to them. Otherwise both could wait for each other.
+  private static let newestReportsOfPlaces = Migration(
+    version: 3, name: "newest reports of a host and of a build",
+    sql: """
+      create index report_host_newest on report (host, least(time, received) desc, id desc);
+      create index report_build_newest on report (build, least(time, received) desc, id desc);
+      create index host_name on host (tenant, name);
+      """)
+
   // Pages read these sums, because the rows of `alias_hour` grow with the hours of the retention. A batch waits for the
   // row of a program and hour only if it has the slot of another one.
   private static let sums = Migration(
-    version: 3, name: "sums of groups, builds, hosts and programs; reports of a host and of a build",
+    version: 4, name: "sums of groups, builds, hosts and programs",
     sql: """
       lock table only counter in share mode;
       lock table only alias_hour in share mode;
@@ -100,6 +109,7 @@ struct Migration: Sendable {
 
       create table alias_hour_sum (
         alias int not null, hour timestamptz not null, crashes bigint not null, primary key (alias, hour));
+      create index alias_hour_sum_hour on alias_hour_sum using brin (hour);
       insert into alias_hour_sum select alias, hour, sum(crashes) from alias_hour group by alias, hour;
 
       alter table alias_host add column crashes bigint not null default 0;
@@ -110,13 +120,11 @@ struct Migration: Sendable {
       create table program_hour (
         tenant int not null, program text not null, hour timestamptz not null, slot int not null,
         crashes bigint not null, primary key (tenant, hour, program, slot));
+      create index program_hour_hour on program_hour using brin (hour);
       insert into program_hour
       select a.tenant, a.program, h.hour, 0, sum(h.crashes) from alias_hour h join alias a on a.id = h.alias
       group by a.tenant, a.program, h.hour;
 
-      create index report_host_newest on report (host, least(time, received) desc, id desc);
-      create index report_build_newest on report (build, least(time, received) desc, id desc);
-      create index host_name on host (tenant, name);
       """)
 
   // `examined` is the last time at which the service looked for the same group under a key of another version. `joined`
@@ -124,7 +132,7 @@ struct Migration: Sendable {
   //
   // A body is bytes of a host, and PostgreSQL does not accept all JSON, so the function has no value for some bodies.
   private static let keysOfOtherVersions = Migration(
-    version: 4, name: "keys of other versions",
+    version: 5, name: "keys of other versions",
     sql: """
       alter table alias
         add column created timestamptz not null default now(), add column examined timestamptz,
