@@ -5,12 +5,12 @@ extension CrashReport {
   /// A line whose fact is empty is not shown.
   typealias Fact = (title: String, text: String)
 
-  /// The origin in the header of a report, such as `on web-3 · pod shop-7c5 · release shop@2.4.1`.
+  /// The origin in the header of a report, such as `on web-3`, `pod shop-7c5` and `release shop@2.4.1`.
   ///
   /// The value is empty if host, pod, release, environment and user are unknown.
-  var originText: String {
-    [machine?.host.map { "on \($0)" }, container?.pod.map { "pod \($0)" }, releaseText].compactMap { $0 }
-      .filter { !$0.isEmpty }.joined(separator: " · ")
+  var origins: [String] {
+    ([machine?.host.map { "on \($0)" }, container?.pod.map { "pod \($0)" }].compactMap { $0 } + releases)
+      .filter { !$0.isEmpty }
   }
 
   /// The architecture of the process, unless it is x86-64, which is the architecture of most reports.

@@ -77,7 +77,7 @@ public struct HTMLRenderer: Sendable {
     let text = TextRenderer(width: .max)
     var html: HTMLText = """
       <header>
-      <p class="who">\(report.process.name) · \(report.signal.name) · \(time(report.time))\(origin(report))</p>
+      <p class="who">\(who(report))</p>
       <h1>\(title(report))</h1>
       """
     if !report.reason.isEmpty && report.reason != report.diagnosis.sentence {
@@ -87,10 +87,15 @@ public struct HTMLRenderer: Sendable {
       + request(report.request) + containment(report) + "\n</header>"
   }
 
-  private func origin(_ report: CrashReport) -> HTMLText {
-    let text = report.originText
-    return text.isEmpty ? "" : " · \(text)"
+  /// Returns which process crashed, how, when and where.
+  ///
+  /// Each part has its own direction, because a name in a right-to-left script would reorder the other parts.
+  private func who(_ report: CrashReport) -> HTMLText {
+    let (name, signal) = (isolated(report.process.name), isolated(report.signal.name))
+    return report.origins.reduce("\(name) · \(signal) · \(time(report.time))") { $0 + " · " + isolated($1) }
   }
+
+  private func isolated(_ text: String) -> HTMLText { "<bdi>\(text)</bdi>" }
 
   /// Returns a readable time, with the machine-readable time as an attribute.
   func time(_ time: String) -> HTMLText { "<time datetime=\"\(time)\">\(times.moment(time))</time>" }

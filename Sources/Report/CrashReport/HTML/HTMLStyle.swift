@@ -16,6 +16,7 @@ enum HTMLStyle {
   static let report: HTMLText = """
     h1 { font-size: 1.35rem; line-height: 1.25; margin: 0.25rem 0 0.5rem; color: var(--alarm); overflow-wrap: anywhere; }
     h2 { font-size: 1.1rem; margin: 2rem 0 0.5rem; }
+    span, time { unicode-bidi: isolate; }
     .who, .signal, .note, time { color: var(--faint); }
     .who, .signal { margin: 0; overflow-wrap: anywhere; }
     pre, .stack, dd, td, .breadcrumbs { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: 0.85rem; }

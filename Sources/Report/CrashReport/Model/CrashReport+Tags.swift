@@ -30,12 +30,10 @@ extension CrashReport {
     return tags.merging(container?.tags ?? [:]) { $1 }
   }
 
-  /// A readable line, such as `release shop@2.4.1 · environment production · user 17`.
+  /// The well-known annotations as text, such as `release shop@2.4.1`, `environment production` and `user 17`.
   ///
   /// The value is empty if the program set none of these annotations.
-  var releaseText: String {
-    WellKnown.allCases.compactMap { key in self[key].map { "\(key.rawValue) \($0)" } }.joined(separator: " · ")
-  }
+  var releases: [String] { WellKnown.allCases.compactMap { key in self[key].map { "\(key.rawValue) \($0)" } } }
 
   /// The annotations that are not also fields of the report.
   package var otherAnnotations: [String: String] {

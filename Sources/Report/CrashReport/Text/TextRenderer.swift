@@ -96,7 +96,7 @@ public struct TextRenderer: Sendable {
     if report.isPreliminary == true {
       lines += "Preliminary: crashd still reads the symbols. Show the report again in a few seconds.".wrapped(to: prose)
     }
-    let origin = CleanText.line(report.originText)
+    let origin = CleanText.line(report.origins.joined(separator: " · "))
     return origin.isEmpty ? lines : lines + origin.wrapped(to: width).map(style.faint)
   }
 

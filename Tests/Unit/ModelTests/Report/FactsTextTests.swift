@@ -30,9 +30,13 @@ struct FactsTextTests {
 
   @Test("host, pod, release, environment and user are in the header of text and HTML")
   func header() {
-    let origin = "on web-3 · pod cart-7c5 · release cart@2.4.1 · environment production · user customer 17"
-    #expect(TextRenderer().render(Sample.everything).contains("\n\(origin)\n"))
-    #expect(HTMLRenderer().render(Sample.everything).contains("</time> · \(origin)</p>"))
+    let origins = [
+      "on web-3", "pod cart-7c5", "release cart@2.4.1", "environment production", "user customer 17",
+    ]
+    #expect(TextRenderer().render(Sample.everything).contains("\n\(origins.joined(separator: " · "))\n"))
+    // Each part has its own direction.
+    let parts = origins.map { "<bdi>\($0)</bdi>" }.joined(separator: " · ")
+    #expect(HTMLRenderer().render(Sample.everything).contains("</time> · \(parts)</p>"))
   }
 
   @Test("a hostile host name or release cannot inject control sequences or markup")

@@ -15,6 +15,15 @@ struct FormatTests {
     for word in ["<script", "http:", "https:", "url(", "@import", "<img", "<link"] { #expect(!page.contains(word)) }
   }
 
+  @Test("names in a right-to-left script do not reorder the header of the HTML page")
+  func directions() {
+    var report = Sample.indexOutOfRange
+    (report.process.name, report.signal.name) = ("\u{5e9}\u{5dc}\u{5d5}\u{5dd}", "SIGILL")
+    let page = HTMLRenderer().render(report)
+    #expect(page.contains("<bdi>\u{5e9}\u{5dc}\u{5d5}\u{5dd}</bdi> · <bdi>SIGILL</bdi> · <time datetime="))
+    #expect(page.contains("span, time { unicode-bidi: isolate; }"))
+  }
+
   @Test("S10: the text and the HTML page have a line for a freed object's class only if the class is known")
   func freedClass() {
     var report = Sample.everything
