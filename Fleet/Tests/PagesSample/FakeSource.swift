@@ -35,6 +35,8 @@ struct FakeSource: PageSource {
     "\"\u{338} onfocus=alert(3) autofocus x=\"\u{338}", "'\u{338} onmouseover='alert(4)'", "<\u{338}script>",
     "{{{view.html}}}{{#view}}{{/view}}{{> layout}}", "]]>--><!-- </title></main></textarea>", "\r\nSet-Cookie: a=b",
     "javascript:alert(5)", "\u{2028}\u{2029}\u{0}\u{7f}\u{85}",
+    // A heading or a link of invisible characters has no name.
+    "", " \u{200b}\u{3164}", "\u{5e9}\u{5dc}\u{5d5}\u{5dd} (12)",
   ]
 
   private func answer<Value>(_ value: Value) throws(SourceError) -> Value {

@@ -4,16 +4,23 @@
 struct Markup {
   /// The names of the elements, with the names of their attributes, in order.
   private(set) var tags: [String] = []
+  /// The texts of the headings and links, in the order of their ends.
+  private(set) var names: [(element: String, text: String)] = []
+  /// The text between the tags.
+  private(set) var text = ""
   /// The markup that the parser does not accept.
   private(set) var complaints: [String] = []
 
   private static let voids: Set = ["meta", "link", "input", "br"]
+  private static let named: Set = ["h1", "h2", "h3", "a"]
 
   /// Parses a page scalar by scalar, because browsers do not combine scalars to characters.
   init(_ html: String) {
     var rest = Array(html.unicodeScalars)[...]
-    var open: [String] = []
+    // The open elements, and where their texts begin.
+    var open: [(name: String, start: String.Index)] = []
     while let start = rest.firstIndex(of: "<") {
+      text += Self.text(rest[..<start])
       rest = rest[rest.index(after: start)...]
       guard let end = Self.end(of: rest) else {
         complaints.append("a tag without an end")
@@ -24,15 +31,19 @@ struct Markup {
       if tag.first == "!" { continue }
       if tag.first == "/" {
         let name = Self.text(tag.dropFirst())
-        if open.popLast() != name { complaints.append("</\(name)> ends another element") }
+        guard let (last, start) = open.popLast(), last == name else {
+          complaints.append("</\(name)> ends another element")
+          continue
+        }
+        if Self.named.contains(name) { names.append((name, String(text[start...]))) }
         continue
       }
       let (name, attributes) = Self.parts(tag)
       tags.append(([name] + attributes.map(\.name)).joined(separator: " "))
       complain(name, attributes)
-      if !Self.voids.contains(name) { open.append(name) }
+      if !Self.voids.contains(name) { open.append((name, text.endIndex)) }
     }
-    if !open.isEmpty { complaints.append("elements without an end: \(open)") }
+    if !open.isEmpty { complaints.append("elements without an end: \(open.map(\.name))") }
   }
 
   private mutating func complain(_ name: String, _ attributes: [(name: String, value: String)]) {

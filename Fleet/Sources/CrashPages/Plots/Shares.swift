@@ -3,6 +3,8 @@ struct Shares: Encodable, Sendable, Equatable {
   /// One value with its bar.
   struct Row: Encodable, Sendable, Equatable {
     var value: String
+    /// The value as the page shows it.
+    let name: String
     var count: Figure
     var percent: Figure
     /// The width of the bar in a plot of the width 100.
@@ -28,8 +30,9 @@ struct Shares: Encodable, Sendable, Equatable {
     let isBuild = distribution.property == SearchTerm.build.rawValue
     rows = distribution.values.prefix(Self.limit).map { value in
       let share = Double(max(0, value.count)) / all
+      let text = isBuild ? String(value.value.prefix(12)) : value.value
       return Row(
-        value: isBuild ? String(value.value.prefix(12)) : value.value,
+        value: text, name: CrashText.visible(text, or: "without a name"),
         count: Figure(value.count), percent: .percent(share),
         width: Figure.coordinate(max(0.5, share * 100)), path: path(value.value))
     }

@@ -1,4 +1,5 @@
 internal import CrashProtocol
+internal import CrashReport
 
 // The pages of issues and events. Each method reads the data once, and returns a function that makes the view with a
 // number of rows.
@@ -52,7 +53,7 @@ extension Page {
       return [Choice(name: "all programs", path: path(rest, nil))].compactMap(\.self)
     }
     // A link needs visible text, and a name can consist of blanks.
-    let names = Set(issues.flatMap(\.programs)).filter { !$0.allSatisfy(\.isWhitespace) }.sorted().prefix(12)
+    let names = Set(issues.flatMap(\.programs)).filter { !CleanText.isBlank($0) }.sorted().prefix(12)
     return names.count < 2
       ? []
       : names.compactMap { name in

@@ -44,4 +44,11 @@ struct CrashText: MustacheContentType {
     else { return text }
     return String(scalars[..<end]) + "…"
   }
+
+  /// Truncates a string, or the substitute if nothing of the string is visible.
+  ///
+  /// A heading or a link needs visible text.
+  static func visible(_ text: String, to limit: Int = limit, or substitute: String) -> String {
+    clip(CleanText.isBlank(text) ? substitute : text, to: limit)
+  }
 }

@@ -3,7 +3,7 @@ internal import Glibc
 extension AlarmView.Row {
   init(_ program: Alarms.Program, _ days: [String], now_ns: UInt64) {
     self.program = program
-    name = CrashText.clip(program.name, to: 80)
+    name = CrashText.visible(program.name, to: 80, or: "without a name")
     (evidence, threshold) = (.rounded(program.evidence), .rounded(program.threshold))
     usual = Figure(program.usualPerDay, Self.perDay(program.usualPerDay))
     // The evidence is a product of factors, so the bar has a logarithmic scale: the bar is full at the threshold of the

@@ -14,10 +14,10 @@ struct EventView: PageView {
   var newer: String?
   var older: String?
   var path: String
-  /// The report as HTML.
+  /// The report as HTML; nil if the page shows only its title.
   ///
   /// This is the only string that the template does not escape.
-  let html: String
+  let html: String?
   /// The parts of the report that the page omits; nil if it omits none.
   let omission: String?
 
@@ -27,7 +27,7 @@ struct EventView: PageView {
     report = detail.report
     let sentence = report.diagnosis.sentence
     title = CrashText.clip(
-      "\(report.process.name): \(sentence.isEmpty ? "crashed by \(report.signal.name)" : sentence)", to: 200)
+      "\(report.process.name): \(CleanText.isBlank(sentence) ? "crashed by \(report.signal.name)" : sentence)", to: 200)
     issue = detail.issue.isEmpty ? nil : PagePath.issue(detail.issue)
     (newer, older) = (detail.newer.map(PagePath.event), detail.older.map(PagePath.event))
     path = PagePath.event(report.id)
@@ -35,7 +35,7 @@ struct EventView: PageView {
   }
 
   /// Returns the report as HTML of a limited size, and the parts that it omits.
-  private static func fitting(_ report: CrashReport) -> (html: String, omission: String?) {
+  private static func fitting(_ report: CrashReport) -> (html: String?, omission: String?) {
     if let html = html(report) { return (html, nil) }
     var smaller = report
     smaller.images = []
@@ -45,7 +45,10 @@ struct EventView: PageView {
     if let html = html(smaller) {
       return (html, "the loaded images, threads that did not crash, and older breadcrumbs")
     }
-    return (ReportCutter(report).html(limitBytes: limitBytes), "long names and most of the details")
+    if let html = ReportCutter(report).html(limitBytes: limitBytes) {
+      return (html, "long names and most of the details")
+    }
+    return (nil, "the report")
   }
 
   /// Returns the report as HTML; nil if it exceeds the limit.

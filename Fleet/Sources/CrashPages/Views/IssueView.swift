@@ -19,7 +19,7 @@ struct IssueView: PageView {
       (self.event, path) = (event, PagePath.event(event.id))
       issuePath = event.issue.isEmpty ? nil : PagePath.issue(event.issue)
       time = Moment(event.time, now_ns: now_ns)
-      sentence = CrashText.clip(event.sentence.isEmpty ? "crashed by \(event.signal)" : event.sentence, to: 240)
+      sentence = CrashText.visible(event.sentence, to: 240, or: "crashed by \(event.signal)")
       program = CrashText.clip(event.program, to: 60)
     }
   }
@@ -49,7 +49,7 @@ struct IssueView: PageView {
     terms: [SearchTerm]
   ) {
     let issue = detail.issue
-    (self.issue, title) = (issue, CrashText.clip(issue.title, to: 400))
+    (self.issue, title) = (issue, CrashText.visible(issue.title, to: 400, or: IssuesView.untitled))
     programs = IssuesView.programs(issue.programs)
     count = Figure(issue.count)
     (first, last) = (Moment(issue.first, now_ns: series.now_ns), Moment(issue.last, now_ns: series.now_ns))

@@ -1,4 +1,5 @@
 internal import CrashProtocol
+internal import CrashReport
 
 /// The list of issues.
 struct IssuesView: PageView {
@@ -43,6 +44,9 @@ struct IssuesView: PageView {
 
   private enum CodingKeys: CodingKey { case title, rows, programs, next }
 
+  /// The title of an issue whose own title is not visible.
+  static let untitled = "an issue without a title"
+
   /// Joins the names of programs for one line of a list.
   static func programs(_ names: [String]) -> String {
     let shown = names.prefix(3).map { CrashText.clip($0, to: 40) }.joined(separator: ", ")
@@ -54,9 +58,9 @@ extension IssuesView.Row {
   init(_ issue: Issue, _ hours: [HourCount], _ series: HourSeries) {
     self.issue = issue
     programs = IssuesView.programs(issue.programs)
-    title = CrashText.clip(issue.title, to: 200)
+    title = CrashText.visible(issue.title, to: 200, or: IssuesView.untitled)
     // A sentence that repeats the title adds no information.
-    sentence = issue.sentence.flatMap { $0.isEmpty || $0 == issue.title ? nil : CrashText.clip($0, to: 240) }
+    sentence = issue.sentence.flatMap { CleanText.isBlank($0) || $0 == issue.title ? nil : CrashText.clip($0, to: 240) }
     (path, count) = (PagePath.issue(issue.key), Figure(issue.count))
     (hosts, lost) = (issue.hosts.map { Figure($0) }, issue.lostRequests.map { Figure($0) })
     (first, last) = (Moment(issue.first, now_ns: series.now_ns), Moment(issue.last, now_ns: series.now_ns))

@@ -16,7 +16,7 @@ struct ProcessesView: PageView {
     init(_ process: AttachedProcess, now_ns: UInt64) {
       self.process = process
       (program, executable) = (
-        CrashText.clip(process.program, to: 60), CrashText.clip(process.executable, to: 160)
+        CrashText.visible(process.program, to: 60, or: "without a name"), CrashText.clip(process.executable, to: 160)
       )
       build = BuildText.short(nil, process.build)
       start = Moment(process.start, now_ns: now_ns)
@@ -92,7 +92,7 @@ struct HealthView: PageView {
   init(_ health: ServiceHealth, limit: Int) {
     self.health = health
     self.health.sections = health.sections.map { section in
-      ServiceHealth.Section(section.title, Array(section.facts.prefix(limit)))
+      ServiceHealth.Section(CrashText.visible(section.title, or: "Other"), Array(section.facts.prefix(limit)))
     }
   }
 }

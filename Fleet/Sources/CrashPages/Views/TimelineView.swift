@@ -51,7 +51,7 @@ struct TimelineView: PageView {
       let points = series.points(hours, hours: Self.hours)
       let count = points.reduce(0.0) { $0 + Double($1.count) }
       guard count > 0 else { return nil }
-      let title = CrashText.clip(issue.title, to: 160)
+      let title = CrashText.visible(issue.title, to: 160, or: IssuesView.untitled)
       return Lane(
         issue: issue, title: title, path: PagePath.issue(issue.key), count: Figure.rounded(count),
         plot: Sparkline(points, period: "48 hours"))

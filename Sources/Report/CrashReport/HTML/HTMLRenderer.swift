@@ -70,7 +70,8 @@ public struct HTMLRenderer: Sendable {
 
   private func title(_ report: CrashReport) -> String {
     let sentence = report.diagnosis.sentence
-    return sentence.isEmpty ? "crashed by \(report.signal.name)" : sentence
+    // A heading needs visible text.
+    return CleanText.isBlank(sentence) ? "crashed by \(report.signal.name)" : sentence
   }
 
   private func headline(_ report: CrashReport) -> HTMLText {

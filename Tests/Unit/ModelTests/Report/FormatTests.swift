@@ -24,6 +24,16 @@ struct FormatTests {
     #expect(page.contains("span, time { unicode-bidi: isolate; }"))
   }
 
+  @Test("the HTML page of a report without a visible diagnosis has the signal as its heading")
+  func heading() {
+    for sentence in ["", " ", "\t\u{200b}\u{3164}"] {
+      var report = Sample.indexOutOfRange
+      report.diagnosis.sentence = sentence
+      #expect(HTMLRenderer().render(report).contains("<h1>crashed by SIGILL</h1>"))
+    }
+    #expect(!CleanText.isBlank("\u{202e}") && !CleanText.isBlank(" a"))
+  }
+
   @Test("S10: the text and the HTML page have a line for a freed object's class only if the class is known")
   func freedClass() {
     var report = Sample.everything
