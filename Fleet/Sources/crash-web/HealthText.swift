@@ -12,11 +12,12 @@ struct HealthText {
   var health: ServiceHealth {
     let failures = status.trouble ?? []
     let lost = status.losses.values.reduce(0, &+)
+    let losses = lost == 1 ? "1 part of a report was" : "\(lost) parts of reports were"
     let level: ServiceHealth.Level = !failures.isEmpty || (status.held ?? 0) > 0 ? .bad : lost > 0 ? .notice : .good
     let sentence =
       switch level {
       case .bad: failures.first ?? "The store does not accept reports; crashd holds them in memory."
-      case .notice: "crashd runs; \(lost) parts of reports were lost since it started."
+      case .notice: "crashd runs; \(losses) lost since it started."
       case .good: "crashd runs, and lost nothing since it started."
       }
     return ServiceHealth(

@@ -9,6 +9,8 @@ struct FakeSource: PageSource {
   var text = "text"
   /// The number of items in each list.
   var count = 1
+  /// The value of each figure; nil for different values.
+  var figure: Int?
   /// The error that every call throws.
   var error: SourceError?
 
@@ -48,9 +50,9 @@ struct FakeSource: PageSource {
 
   private var issue: Issue {
     Issue(
-      key: "cafe", title: text, sentence: text + ".", programs: [text, text], count: 12_345, hosts: 3, lostRequests: 4,
-      first: time, last: time, builds: 2, firstBuild: text, lastBuild: text, release: text, state: "new",
-      newestEvent: "a1")
+      key: "cafe", title: text, sentence: text + ".", programs: [text, text], count: figure ?? 12_345,
+      hosts: figure ?? 3, lostRequests: figure ?? 4, first: time, last: time, builds: figure ?? 2,
+      firstBuild: text, lastBuild: text, release: text, state: "new", newestEvent: "a1")
   }
 
   private var event: Event {
@@ -72,7 +74,7 @@ struct FakeSource: PageSource {
 
   func issue(_ key: String) async throws(SourceError) -> IssueDetail {
     guard key == "cafe", count > 0 else { throw error ?? .notFound("issue '\(key)'") }
-    let values = [IssueDetail.Value(value: text, count: 3), IssueDetail.Value(value: "other", count: 1)]
+    let values = [IssueDetail.Value(value: text, count: figure ?? 3), IssueDetail.Value(value: "other", count: 1)]
     return try answer(
       IssueDetail(
         issue: issue,
@@ -92,13 +94,14 @@ struct FakeSource: PageSource {
   }
 
   func hours(of issues: [String]?, _: Search) async throws(SourceError) -> [HourCount] {
-    try answer(count == 0 ? [] : (issues ?? [""]).map { HourCount(hour: String(time.prefix(13)), key: $0, count: 5) })
+    let hour = String(time.prefix(13))
+    return try answer(count == 0 ? [] : (issues ?? [""]).map { HourCount(hour: hour, key: $0, count: figure ?? 5) })
   }
 
   func incidents(_ query: IncidentSearch) async throws(SourceError) -> Slice<IncidentReport> {
     try slice(
       IncidentReport(
-        id: "a-1", first: time, last: time, count: 9,
+        id: "a-1", first: time, last: time, count: figure ?? 9,
         process: .init(pid: 7, uid: 0, name: text, executable: text, buildID: text), source: .quarantine,
         kind: .init(text), mode: .init(text), subject: text, sentence: text, confidence: .init(text), site: text),
       limit: query.page.limit)
@@ -106,10 +109,10 @@ struct FakeSource: PageSource {
 
   func useAfterFree() async throws(SourceError) -> UseAfterFree {
     let item = UseAfterFree.Class(
-      program: text, name: text, build: text, bytes: 65_536, detection: 0.8, lower: 0.6, upper: 0.95, hits: 12,
-      estimatedAccesses: 15, crashes: 2)
+      program: text, name: text, build: text, bytes: 65_536, detection: 0.8, lower: 0.6, upper: 0.95,
+      hits: Double(figure ?? 12), estimatedAccesses: Double(figure ?? 15), crashes: Double(figure ?? 2))
     let group = UseAfterFree.Group(
-      program: text, className: text, access: text, place: text, count: 3, last: time, delay_ns: 12_000_000)
+      program: text, className: text, access: text, place: text, count: figure ?? 3, last: time, delay_ns: 12_000_000)
     return try answer(
       UseAfterFree(
         classes: Array(repeating: item, count: count), groups: Array(repeating: group, count: count),
@@ -126,7 +129,7 @@ struct FakeSource: PageSource {
 
   func builds(_: Search) async throws(SourceError) -> [BuildSummary] {
     let build = BuildSummary(
-      programs: [text], build: text, release: text, count: 5, issues: 2, newIssues: 1, first: time,
+      programs: [text], build: text, release: text, count: figure ?? 5, issues: figure ?? 2, newIssues: 1, first: time,
       last: time,
       health: .init(
         processHours: 100, crashesPer1000Hours: 2.5, lower: 1, upper: 4, crashFreeRequests: 0.9987, verdict: text))
@@ -143,8 +146,10 @@ struct FakeSource: PageSource {
 
   func alarms() async throws(SourceError) -> Alarms {
     let program = Alarms.Program(
-      name: text, level: text, evidence: 400, threshold: 365, usualPerDay: 0.5,
-      days: [.init(date: String(time.prefix(10)), crashes: 3, hits: 1)], lastSwitch: text, lastSwitchTime: time)
+      name: text, level: text, evidence: 400, threshold: 365,
+      usualPerDay: figure.map(Double.init) ?? 0.5,
+      days: [.init(date: String(time.prefix(10)), crashes: figure ?? 3, hits: 1)], lastSwitch: text,
+      lastSwitchTime: time)
     let decision = Alarms.Decision(time: time, program: text, text: text)
     return try answer(
       Alarms(

@@ -74,6 +74,20 @@ struct RenderingTests {
     }
   }
 
+  @Test("a count of one has a noun in the singular, and another count has a plural", arguments: paths)
+  func nouns(path: String) async throws {
+    // Lists of 31 items have one more alarm than a page.
+    for count in [1, 31] {
+      let text = Markup(try await Self.html(FakeSource(count: count, figure: 1), path)).text
+      let plural = /\b1 (?:more )?(?:crashes|hosts|requests|times|hits|accesses|issues|classes|programs|rows)\b/
+      #expect(text.matches(of: plural).map { String($0.output) }.isEmpty)
+    }
+    let one = try await Self.html(FakeSource(figure: 1), path)
+    let two = try await Self.html(FakeSource(figure: 2), path)
+    #expect(!two.contains("2 crash ") && !two.contains("> crash<") && !two.contains("> host<"))
+    if path == "/issues" { #expect(one.contains("> crash<") && two.contains("> crashes<")) }
+  }
+
   @Test("each page has a JSON twin with the same contents, without control characters", arguments: paths)
   func twin(path: String) async throws {
     for text in ["text"] + FakeSource.hostile {

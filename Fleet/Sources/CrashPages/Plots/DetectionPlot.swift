@@ -47,7 +47,8 @@ struct DetectionPlot: Sendable, Equatable {
       Line(at: Figure.coordinate(x(exp2(power * 2))), label: Figure.size(exp2(power * 2)))
     }
     rows = [0, 0.25, 0.5, 0.75, 1].map { Line(at: Figure.coordinate(y($0)), label: Figure.percent($0).description) }
-    summary = "Detection probability of \(known.count) classes against the memory of the quarantine"
+    let classes = Figure(known.count).counted("class", "classes")
+    summary = "Detection probability of \(classes) against the memory of the quarantine"
   }
 }
 
@@ -68,7 +69,7 @@ enum DelayPlot {
       return BarPlot.Point(label: label, count: count)
     }
     return BarPlot(
-      points, summary: "Delays of \(delays_ns.count) accesses", height: 80,
+      points, summary: "Delays of \(Figure(delays_ns.count).counted("access", "accesses"))", height: 80,
       ticks: ["0", "10 µs", "1 ms", "100 ms", "10 s"])
   }
 }

@@ -4,12 +4,17 @@
 struct Figure: Encodable, Sendable, Equatable, CustomStringConvertible {
   var value: Double
   var description: String
+  /// Whether the readable form is `1`, so that its noun is in the singular.
+  let isOne: Bool
 
   /// A count, such as `12,345`.
-  init(_ count: Int) { (value, description) = (Double(count), Self.grouped(count)) }
+  init(_ count: Int) { self.init(Double(count), Self.grouped(count)) }
 
   /// A number and the given text.
-  init(_ value: Double, _ text: String) { (self.value, description) = (value, text) }
+  init(_ value: Double, _ text: String) { (self.value, description, isOne) = (value, text, text == "1") }
+
+  /// Returns the number with its noun, such as `1 class` or `2 classes`.
+  func counted(_ noun: String, _ plural: String) -> String { "\(description) \(isOne ? noun : plural)" }
 
   /// A size in bytes, such as `1.4 MiB`.
   static func bytes(_ value: Double) -> Figure { Figure(value, size(value)) }

@@ -96,7 +96,7 @@ extension FleetStore {
       Finding(
         level: .good,
         text: "the database has \(row.integer(0) >> 20) MiB, of which reports \(row.integer(1) >> 20) MiB on"
-          + " \(row.integer(2)) days")
+          + " \(row.integer(2)) \(row.integer(2) == 1 ? "day" : "days")")
     ]
   }
 
