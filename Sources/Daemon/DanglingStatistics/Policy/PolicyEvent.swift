@@ -61,20 +61,27 @@ extension PolicyEvent.Reason {
   public var text: String {
     switch self {
     case .rise(let value, let threshold_days, let expected_perDay, let recentCrashes):
-      "\(recentCrashes) use-after-free crashes in two weeks or less, while \(short(expected_perDay)) a day are usual "
+      "\(counted(recentCrashes, "use-after-free crash", "use-after-free crashes")) in two weeks or less, "
+        + "while \(short(expected_perDay)) a day are usual "
         + "(evidence \(short(value)), at most one false alarm in \(short(threshold_days)) days)"
     case .worseBuild(let build, let value, let newCrashes, let oldCrashes):
-      "build \(build) crashed \(newCrashes) times while older builds crashed \(oldCrashes) times "
+      "build \(build) crashed \(times(newCrashes)) while older builds crashed \(times(oldCrashes)) "
         + "(evidence \(short(value)))"
     case .enoughSeen(let hits, let groups, let run):
-      "\(hits) hits in \(groups) groups, the last \(run) without a new group"
+      "\(counted(hits, "hit", "hits")) in \(counted(groups, "group", "groups")), the last \(run) without a new group"
     case .accessesDropped(let value, let hits):
-      "use-after-free accesses became rarer than at the alarm (evidence \(short(value)), \(hits) hits)"
+      "use-after-free accesses became rarer than at the alarm (evidence \(short(value)), \(counted(hits, "hit", "hits")))"
     case .timeOver(let days): "the limit of \(short(days)) days has passed"
     case .operatorsRules(let pin): "the operator's rules (pin \(pin.rawValue))"
     case .notSeen(let className, let days): "\(className) was not reported for \(short(days)) days"
     }
   }
+
+  private func counted(_ count: Int, _ noun: String, _ plural: String) -> String {
+    "\(count) \(count == 1 ? noun : plural)"
+  }
+
+  private func times(_ count: Int) -> String { count == 1 ? "once" : "\(count) times" }
 
   /// Formats a number: with two decimals if it is below 1, with one decimal if it is below 100, and otherwise without
   /// decimals.

@@ -157,7 +157,7 @@ public struct TextRenderer: Sendable {
 }
 
 /// Formats a count with its noun: `1 frame`, `2 frames`.
-func counted(_ count: Int, _ noun: String, _ plural: String? = nil) -> String {
+package func counted(_ count: Int, _ noun: String, _ plural: String? = nil) -> String {
   "\(count) \(count == 1 ? noun : plural ?? noun + "s")"
 }
 

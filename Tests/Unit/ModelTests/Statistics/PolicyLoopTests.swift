@@ -251,8 +251,12 @@ struct PolicyLoopTests {
   @Test("each reason of a protection event has a description")
   func words() {
     let reasons: [(PolicyEvent.Reason, String)] = [
-      (.worseBuild(build: "7f3a", value: 123.4, newCrashes: 6, oldCrashes: 1), "build 7f3a crashed 6 times"),
+      (
+        .worseBuild(build: "7f3a", value: 123.4, newCrashes: 6, oldCrashes: 1),
+        "build 7f3a crashed 6 times while older builds crashed once"
+      ),
       (.enoughSeen(hits: 63, groups: 4, run: 59), "63 hits in 4 groups, the last 59 without a new group"),
+      (.enoughSeen(hits: 1, groups: 1, run: 0), "1 hit in 1 group, the last 0 without a new group"),
       (.accessesDropped(value: 20.04, hits: 3), "evidence 20.0, 3 hits"),
       (.timeOver(days: 7), "the limit of 7.0 days has passed"),
       (.operatorsRules(pin: .off), "pin off"),

@@ -27,7 +27,8 @@ enum Evidence: Sendable, CaseIterable {
     case .pc: return "pc \(Address(facts.pc))" + (facts.place(of: facts.pc).map { " in \($0)" } ?? "")
     case .stackPointer: return "stack pointer \(Address(facts.stackPointer))"
     case .stack:
-      return "\(record.stack.count) bytes of stack from \(Address(record.stackStart)), \(record.frameTotal) calls deep"
+      let (bytes, calls) = (counted(record.stack.count, "byte"), counted(record.frameTotal, "call"))
+      return "\(bytes) of stack from \(Address(record.stackStart)), \(calls) deep"
     case .instruction:
       let bytes = record.instruction.map { $0.hexadecimal(digits: 2) }
       return "bytes at pc: " + (bytes.isEmpty ? "none" : bytes.joined(separator: " "))

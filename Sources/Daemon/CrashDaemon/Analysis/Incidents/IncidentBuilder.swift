@@ -109,7 +109,9 @@ struct IncidentBuilder: Sendable {
       case _ where incident.source != .quarantine: subject
       case .call, .asyncCall: "\(report.method ?? "a method") of \(subject) was called\(after)"
       case .overRelease: "\(subject) was released\(after)"
-      case .retains: "\(subject) was retained \(incident.amount) times more than released, after its last release"
+      case .retains:
+        "\(subject) was retained \(counted(Int(clamping: incident.amount), "time")) more than released, after its "
+          + "last release"
       case .handle: "a handle of \(subject) was used after its object was deallocated"
       case .write: "a field of \(subject) was written after its last release"
       default: "\(subject) was used\(after)"

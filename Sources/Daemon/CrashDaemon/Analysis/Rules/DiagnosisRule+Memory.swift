@@ -43,7 +43,7 @@ extension DiagnosisRule {
       guard facts.isMemoryFault, !facts.isFetch else { return nil }
       let isDeep = facts.isNearStackPointer && facts.record.frameTotal >= 64
       guard isDeep || facts.isBelowStack && facts.isStackWhole else { return nil }
-      return "The stack overflowed, \(facts.record.frameTotal) calls deep,"
+      return "The stack overflowed, \(counted(facts.record.frameTotal, "call")) deep,"
     },
     DiagnosisRule(
       "stack-overflow-shallow", cause: .init("stack-overflow"), 0.7, on: [.signal, .address, .stackPointer, .stack]
