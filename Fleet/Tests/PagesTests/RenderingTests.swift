@@ -162,6 +162,15 @@ struct RenderingTests {
     #expect(html.contains("Save the whole report") && html.utf8.count <= Site.pageBytes)
   }
 
+  @Test("each label of the delays is the lower bound of the bar above it")
+  func ticks() {
+    let plot = DelayPlot.plot([12_000])
+    #expect(plot.hasTicksOfParts && plot.points.count == 2 * plot.ticks.count && plot.bars.map(\.x) == ["21"])
+    for (index, tick) in plot.ticks.enumerated() {
+      #expect(plot.points[2 * index].label.hasPrefix(tick.label), "\(tick.label)")
+    }
+  }
+
   @Test("only the report is inserted without escaping")
   func unescaped() {
     for (name, bytes) in Templates.sources {

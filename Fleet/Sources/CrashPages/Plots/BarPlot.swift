@@ -27,6 +27,10 @@ struct BarPlot: Encodable, Sendable, Equatable {
   var summary: String
   let bars: [Bar]
   let ticks: [Tick]
+  /// Whether each label is at the left end of its part of the bars.
+  ///
+  /// Otherwise the first label is at the left end of the plot, and the last one at the right end.
+  let hasTicksOfParts: Bool
   let width: Int
   let height: Int
   /// The greatest count, as the label of the axis.
@@ -37,9 +41,9 @@ struct BarPlot: Encodable, Sendable, Equatable {
 
   /// Creates a plot.
   ///
-  /// `ticks` are the labels below the plot, at equal distances.
-  init(_ points: [Point], summary: String, height: Int = 60, ticks: [String] = []) {
-    (self.points, self.summary, self.height) = (points, summary, height)
+  /// `ticks` are the labels below the plot, at equal distances. With `ofParts`, each is at the left end of its part.
+  init(_ points: [Point], summary: String, height: Int = 60, ticks: [String] = [], ofParts: Bool = false) {
+    (self.points, self.summary, self.height, hasTicksOfParts) = (points, summary, height, ofParts)
     let most = points.map(\.count).max() ?? 0
     width = max(1, Int(Double(points.count) * Self.barWidth))
     self.ticks = ticks.map { Tick(label: $0) }
