@@ -1,5 +1,7 @@
+import FleetStore
 import Hummingbird
 import NIOCore
+import NIOSSL
 
 /// The context of a request.
 ///
@@ -11,5 +13,14 @@ struct FleetContext: RequestContext {
   init(source: ApplicationRequestContextSource) {
     coreContext = .init(source: source)
     channel = source.channel
+  }
+
+  /// The client certificate of the connection, which BoringSSL has verified; nil if there is none.
+  ///
+  /// Precondition: the server has authorities for client certificates. Without them, BoringSSL verifies nothing.
+  func certificate() async -> ClientCertificate? {
+    // Reading fails only if the connection has ended.
+    guard let certificate = try? await channel.nioSSL_peerCertificate().get() else { return nil }
+    return (try? certificate.toDERBytes()).flatMap { ClientCertificate(der: $0) }
   }
 }

@@ -3,7 +3,6 @@ import Hummingbird
 import HummingbirdCore
 import HummingbirdTLS
 public import Logging
-import NIOSSL
 
 /// The HTTP server of crash-fleet.
 public struct FleetServer: Sendable {
@@ -13,17 +12,11 @@ public struct FleetServer: Sendable {
     public var host: String
     /// The port; 0 lets the kernel choose.
     public var port: Int
-    /// The PEM files of the certificate chain and of its key; nil serves without TLS.
-    public var certificate: (chain: String, key: String)?
+    /// The certificates and the key; nil serves without TLS.
+    public var tls: FleetTLS?
 
     /// Creates a listener without TLS.
     public init(host: String, port: Int) { (self.host, self.port) = (host, port) }
-
-    /// Compares all properties.
-    public static func == (left: Self, right: Self) -> Bool {
-      (left.host, left.port) == (right.host, right.port) && left.certificate?.chain == right.certificate?.chain
-        && left.certificate?.key == right.certificate?.key
-    }
   }
 
   private let (store, listener, limits, log): (FleetStore, Listener, FleetLimits, Logger)
@@ -35,9 +28,9 @@ public struct FleetServer: Sendable {
 
   /// Serves until SIGTERM or SIGINT arrives, or until the task is canceled.
   ///
-  /// - Throws: The reason why the server cannot listen, or cannot read its certificate.
+  /// - Throws: The reason why the server cannot listen, or `FleetTLS.Problem`.
   public func run(onListening: @escaping @Sendable (_ port: Int) async -> Void) async throws {
-    let service = FleetService(store, limits, log: log)
+    let service = FleetService(store, limits, readsCertificates: listener.tls?.clientCA != nil, log: log)
     let application = Application(
       router: service.router(), server: try transport(),
       configuration: .init(
@@ -66,12 +59,7 @@ public struct FleetServer: Sendable {
           DeadlineHandler(.init(request: .seconds(request_s), answer: .seconds(answer_s), idle: .seconds(idle_s)))
         ],
         httpDecoderConfiguration: .init(maxHeaderFieldSize: 8_192, maxHeaderListSize: 16_384, maxHeaderFieldCount: 64)))
-    guard let certificate = listener.certificate else { return http }
-    let chain = try NIOSSLCertificate.fromPEMFile(certificate.chain).map { NIOSSLCertificateSource.certificate($0) }
-    let key = try NIOSSLPrivateKey(file: certificate.key, format: .pem)
-    var configuration = TLSConfiguration.makeServerConfiguration(
-      certificateChain: chain, privateKey: .privateKey(key))
-    configuration.minimumTLSVersion = .tlsv12
-    return try .tls(http, tlsConfiguration: configuration)
+    guard let tls = listener.tls else { return http }
+    return try .tls(http, tlsConfiguration: tls.configuration())
   }
 }

@@ -15,10 +15,17 @@ struct FleetService: Sendable {
   private let health: HealthCache
   let outage: Outage
   let changes: ChangeService
+  private let readsCertificates: Bool
   private let log: Logger
 
-  init(_ store: FleetStore, _ limits: FleetLimits, log: Logger) {
+  /// - Parameters:
+  ///   - store: The store.
+  ///   - limits: The limits.
+  ///   - readsCertificates: Whether connections can have verified client certificates.
+  ///   - log: The log.
+  init(_ store: FleetStore, _ limits: FleetLimits, readsCertificates: Bool, log: Logger) {
     (self.store, self.limits, self.log) = (store, limits, log)
+    self.readsCertificates = readsCertificates
     outage = Outage(log: log)
     changes = ChangeService(store: store)
     let outage = outage
@@ -39,11 +46,11 @@ struct FleetService: Sendable {
   func router() -> Router<FleetContext> {
     let router = Router(context: FleetContext.self)
     router.post("/v1/reports") { request, context in
-      await answer(context) { () throws(Refusal) in try await ingest(request) }
+      await answer(context) { () throws(Refusal) in try await ingest(request, context) }
     }
     // This route is POST, because crash-forward sends only POST requests.
     router.post("/v1/position") { request, context in
-      await answer(context) { () throws(Refusal) in try await position(request) }
+      await answer(context) { () throws(Refusal) in try await position(request, context) }
     }
     router.get("/healthz") { _, context in
       await answer(context) { () throws(Refusal) in
@@ -87,8 +94,15 @@ struct FleetService: Sendable {
       body: .init(byteBuffer: ByteBuffer(string: json)))
   }
 
-  private func ingest(_ request: Request) async throws(Refusal) -> Response {
-    let tenant = try await tokens.tenant(request.headers[.authorization])
+  private func tenant(_ request: Request, _ context: FleetContext) async throws(Refusal) -> Int32 {
+    let authorization = request.headers[.authorization]
+    // A request with a token does not depend on the certificate of its connection.
+    let certificate = readsCertificates && authorization == nil ? await context.certificate() : nil
+    return try await tokens.tenant(authorization, certificate)
+  }
+
+  private func ingest(_ request: Request, _ context: FleetContext) async throws(Refusal) -> Response {
+    let tenant = try await tenant(request, context)
     try gate.enter(tenant)
     defer { gate.leave(tenant) }
     let body = try await collect(request)
@@ -133,8 +147,8 @@ struct FleetService: Sendable {
     return outcome != .expired && outcome != .duplicate
   }
 
-  private func position(_ request: Request) async throws(Refusal) -> Response {
-    let tenant = try await tokens.tenant(request.headers[.authorization])
+  private func position(_ request: Request, _ context: FleetContext) async throws(Refusal) -> Response {
+    let tenant = try await tenant(request, context)
     try gate.enter(tenant)
     defer { gate.leave(tenant) }
     let parameters = request.uri.queryParameters

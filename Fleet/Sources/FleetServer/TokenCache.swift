@@ -1,18 +1,52 @@
 import FleetStore
 import Synchronization
 
-/// Finds the tenant of a token, and caches it to save look-ups in the database.
+/// Finds the tenant of a token or of a client certificate, and caches it to save look-ups in the database.
 ///
-/// A revoked token is valid for at most `lifetime` more. An expired entry stays in the cache: its token was valid, so its
-/// next look-up neither waits for unknown tokens nor counts as one. A full cache first loses its expired entries.
+/// Certificates have the limits of tokens. A revoked token is valid for at most `lifetime` more. An expired entry stays in
+/// the cache: its token was valid, so its next look-up neither waits for unknown tokens nor counts as one. A full cache
+/// first loses its expired entries.
 final class TokenCache: Sendable {
+  private enum Credential {
+    case token(FleetToken)
+    case certificate(ClientCertificate)
+
+    var key: Key {
+      switch self {
+      case .token(let token): .token(token.id)
+      case .certificate(let certificate): .certificate(certificate)
+      }
+    }
+
+    /// The reason why it is refused, and what to do.
+    var unknown: String {
+      switch self {
+      case .token: "the token is unknown or revoked; ask for one of 'crash-fleet token add'"
+      case .certificate:
+        "the client certificate is unknown or revoked; add it with 'crash-fleet token add --certificate FILE TENANT'"
+      }
+    }
+
+    func matches(_ other: Credential) -> Bool {
+      switch (self, other) {
+      case (.token(let token), .token(let other)): token.matches(other)
+      case (.certificate(let certificate), .certificate(let other)): certificate == other
+      default: false
+      }
+    }
+  }
+  /// A token is found by its number, so that the comparison of its secret takes a constant time.
+  private enum Key: Hashable {
+    case token(Int32)
+    case certificate(ClientCertificate)
+  }
   private struct Entry {
-    var token: FleetToken
+    var credential: Credential
     var tenant: Int32
     var until: ContinuousClock.Instant
   }
   private struct State {
-    var entries: [Int32: Entry] = [:]
+    var entries: [Key: Entry] = [:]
     /// The number of unknown tokens in the second that began at `second`.
     private var second: ContinuousClock.Instant = .now
     var unknown = 0
@@ -52,41 +86,57 @@ final class TokenCache: Sendable {
     (self.unknownLimit, self.limit) = (unknownLimit, limit)
   }
 
-  func tenant(_ authorization: String?) async throws(Refusal) -> Int32 {
+  /// Finds the tenant of a request, whose header takes precedence over the verified certificate of its connection.
+  func tenant(_ authorization: String?, _ certificate: ClientCertificate? = nil) async throws(Refusal) -> Int32 {
+    let credential = try Self.credential(authorization, certificate)
+    if let tenant = try cached(credential) { return tenant }
+    // Few look-ups run at once, and some others wait here. A flood of wrong tokens thus cannot fill the database's queue.
+    return try await (entry(credential) == nil ? unknown : renewals).run { () throws(Refusal) in
+      if let tenant = try cached(credential) { return tenant }
+      return try await lookUp(credential, wasValid: entry(credential) != nil)
+    }
+  }
+
+  private static func credential(
+    _ authorization: String?, _ certificate: ClientCertificate?
+  ) throws(Refusal) -> Credential {
+    if authorization == nil, let certificate { return .certificate(certificate) }
     let mark = "bearer "
     guard let authorization, authorization.lowercased().hasPrefix(mark),
       let token = FleetToken(authorization.dropFirst(mark.utf8.count))
     else {
-      throw Refusal(.unauthorized, "send 'Authorization: Bearer TOKEN' with a token of 'crash-fleet token add'")
+      throw Refusal(
+        .unauthorized,
+        "send 'Authorization: Bearer TOKEN' with a token, or a client certificate, of 'crash-fleet token add'")
     }
-    if let tenant = try cached(token) { return tenant }
-    // Few look-ups run at once, and some others wait here. A flood of wrong tokens thus cannot fill the database's queue.
-    return try await (entry(token) == nil ? unknown : renewals).run { () throws(Refusal) in
-      if let tenant = try cached(token) { return tenant }
-      return try await lookUp(token, wasValid: entry(token) != nil)
-    }
+    return .token(token)
   }
 
   /// The answer without a look-up; nil if one is necessary.
-  private func cached(_ token: FleetToken) throws(Refusal) -> Int32? {
-    if let known = entry(token), known.until > now() { return known.tenant }
+  private func cached(_ credential: Credential) throws(Refusal) -> Int32? {
+    if let known = entry(credential), known.until > now() { return known.tenant }
     if let failure = state.withLock({ $0.failure }), failure.until > now() { throw failure.refusal }
     return nil
   }
 
-  /// The entry of this token, which may have expired.
-  private func entry(_ token: FleetToken) -> Entry? {
-    guard let entry = state.withLock({ $0.entries[token.id] }), entry.token.matches(token) else { return nil }
+  /// The entry of this token or certificate, which may have expired.
+  private func entry(_ credential: Credential) -> Entry? {
+    let known = state.withLock { $0.entries[credential.key] }
+    guard let entry = known, entry.credential.matches(credential) else { return nil }
     return entry
   }
 
-  private func lookUp(_ token: FleetToken, wasValid: Bool) async throws(Refusal) -> Int32 {
+  private func lookUp(_ credential: Credential, wasValid: Bool) async throws(Refusal) -> Int32 {
     guard wasValid || state.withLock({ $0.failures(at: now()) < unknownLimit }) else {
       throw Refusal(.unknownTokens, "too many requests have unknown tokens; send the batch again later")
     }
     let tenant: Int32?
     do throws(FleetError) {
-      tenant = try await store.tenant(of: token)
+      tenant =
+        switch credential {
+        case .token(let token): try await store.tenant(of: token)
+        case .certificate(let certificate): try await store.tenant(of: certificate)
+        }
       outage.succeed()
     } catch {
       let refusal = outage.refusal(error)
@@ -95,14 +145,14 @@ final class TokenCache: Sendable {
     }
     return try state.withLock { state throws(Refusal) in
       guard let tenant else {
-        if wasValid { state.entries[token.id] = nil } else { state.unknown += 1 }
-        throw Refusal(.unauthorized, "the token is unknown or revoked; ask for one of 'crash-fleet token add'")
+        if wasValid { state.entries[credential.key] = nil } else { state.unknown += 1 }
+        throw Refusal(.unauthorized, credential.unknown)
       }
-      if state.entries[token.id] == nil, state.entries.count >= limit {
+      if state.entries[credential.key] == nil, state.entries.count >= limit {
         state.entries = state.entries.filter { $0.value.until > now() }
         if state.entries.count >= limit { state.entries.removeAll() }
       }
-      state.entries[token.id] = Entry(token: token, tenant: tenant, until: now() + Self.lifetime)
+      state.entries[credential.key] = Entry(credential: credential, tenant: tenant, until: now() + Self.lifetime)
       return tenant
     }
   }

@@ -24,6 +24,7 @@ struct CrashFleet: AsyncParsableCommand {
         crash-fleet --check-config
         crash-fleet migrate
         crash-fleet token add shop --name web-hosts
+        crash-fleet token add shop --name web-1 --certificate web-1.pem
         crash-fleet serve
         crash-fleet doctor
         crash-fleet web --tenant shop
@@ -38,7 +39,9 @@ struct CrashFleet: AsyncParsableCommand {
 
   func run() async throws {
     guard checkConfig else { throw CleanExit.helpRequest(self) }
-    print(FleetSettings.table(credentials: nil).text(try settings.read()), terminator: "")
+    let settings = try settings.read()
+    _ = try settings.tlsListener()
+    print(FleetSettings.table(credentials: nil).text(settings), terminator: "")
   }
 
   /// Exits with 2 for a usage error, like crashd and crashctl.

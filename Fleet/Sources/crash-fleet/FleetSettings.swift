@@ -8,8 +8,7 @@ struct FleetSettings: Sendable, Equatable {
   var database: String?
   var store = FleetStore.Configuration(connection: "")
   var listener = FleetServer.Listener(host: "127.0.0.1", port: 8_320)
-  var certificate: String?
-  var key: String?
+  var tls = TLSFiles()
   var limits = FleetLimits()
   var logLevel: String?
 
@@ -22,15 +21,10 @@ struct FleetSettings: Sendable, Equatable {
     return store
   }
 
-  /// Where the service listens.
-  /// - Throws: `SettingsError` if only one of the keys `tls.certificate` and `tls.key` is set.
+  /// Where the service listens, with the texts of the TLS files.
   func tlsListener() throws(SettingsError) -> FleetServer.Listener {
     var listener = listener
-    switch (certificate, key) {
-    case (nil, nil): break
-    case (let chain?, let key?): listener.certificate = (chain, key)
-    default: throw SettingsError(place: "tls", reason: "tls.certificate and tls.key belong together; set both")
-    }
+    listener.tls = try tls.read()
     return listener
   }
 }
@@ -56,8 +50,10 @@ extension FleetSettings {
     },
     .requiredText("listen.host", \.listener.host, "an address such as 127.0.0.1 or ::", where: { !$0.isEmpty }),
     .number("listen.port", \.listener.port, "a port", 0...65_535),
-    .path("tls.certificate", \.certificate),
-    .path("tls.key", \.key),
+    .path("tls.certificate", \.tls.certificate),
+    .path("tls.key", \.tls.key),
+    .path("tls.client-ca", \.tls.clientCA),
+    .flag("tls.require-client-certificate", \.tls.requiresClientCertificate, isLive: false),
     database,
     .number("database.connections", \.connections, "connections", 1...200),
     .number("retention.reports", \.reportDays, "days", 1...400),

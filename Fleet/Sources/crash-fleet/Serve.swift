@@ -24,7 +24,7 @@ struct Serve: AsyncParsableCommand {
     try await store.maintain()
     let (logger, notifier) = (log, Notifier(environment: processEnvironment(), timeout_ms: 1_000))
     try await FleetServer(store, on: listener, limits: settings.limits, log: log).run { port in
-      let scheme = listener.certificate == nil ? "http" : "https"
+      let scheme = listener.tls == nil ? "http" : "https"
       logger.notice("listening on \(scheme)://\(listener.host):\(port)")
       notifier.send("READY=1")
     }

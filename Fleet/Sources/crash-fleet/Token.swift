@@ -1,14 +1,23 @@
 import ArgumentParser
 import CrashReport
+import FleetServer
 import FleetStore
+import SettingsFiles
 
-/// Manages the tokens of hosts.
+/// Manages the tokens and client certificates of hosts.
 struct Token: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Add, list and revoke tokens of hosts", subcommands: [Add.self, List.self, Revoke.self])
+    abstract: "Add, list and revoke tokens and client certificates of hosts",
+    subcommands: [Add.self, List.self, Revoke.self])
 
   struct Add: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Add a token, and print it; it is never shown again")
+    static let configuration = CommandConfiguration(
+      abstract: "Add a token, and print it; it is never shown again",
+      discussion: """
+        With --certificate, no token is added: a host that connects with this client certificate then sends to the \
+        tenant. The service must trust the authority of the certificate (tls.client-ca). The command prints the number \
+        for 'token revoke', and the fingerprint as 'openssl x509 -noout -fingerprint -sha256' does.
+        """)
 
     @OptionGroup var options: SettingsOptions
 
@@ -18,6 +27,11 @@ struct Token: AsyncParsableCommand {
     @Option(help: "A name for the list of tokens, such as the group of hosts that has the token")
     var name = "hosts"
 
+    @Option(
+      help: ArgumentHelp("Add the first certificate of this PEM file instead of a token", valueName: "file"),
+      completion: .file())
+    var certificate: String?
+
     func validate() throws {
       guard isName(tenant), isName(name) else {
         throw ValidationError("names have at most 64 letters, digits, '-', '_' and '.'")
@@ -25,7 +39,28 @@ struct Token: AsyncParsableCommand {
     }
 
     func run() async throws {
-      print(try await options.withStore { try await $0.addToken(tenant: tenant, name: name) }.text)
+      guard let certificate else {
+        print(try await options.withStore { try await $0.addToken(tenant: tenant, name: name) }.text)
+        return
+      }
+      let content = try Self.read(certificate)
+      guard
+        let added = try await options.withStore({
+          try await $0.addCertificate(content, tenant: tenant, name: name)
+        })
+      else { throw Failure("the certificate of '\(certificate)' is added already; see 'crash-fleet token list'") }
+      print("\(added.id)  SHA-256 \(added.fingerprint ?? "")")
+    }
+
+    private static func read(_ path: String) throws -> ClientCertificate {
+      let text: String
+      do throws(SettingProblem) { text = try SettingText.contents(of: path, limitBytes: 1 << 20) } catch {
+        throw Failure("'\(path)': \(error.reason)")
+      }
+      guard let certificate = FleetTLS.certificate(inPEM: text).flatMap({ ClientCertificate(der: $0) }) else {
+        throw Failure("'\(path)' does not begin with a certificate in PEM of at most 16 KiB")
+      }
+      return certificate
     }
 
     private func isName(_ text: String) -> Bool {
@@ -42,30 +77,32 @@ struct Token: AsyncParsableCommand {
   }
 
   struct List: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "List tokens without their secrets")
+    static let configuration = CommandConfiguration(
+      abstract: "List tokens without their secrets, and fingerprints of certificates")
 
     @OptionGroup var options: SettingsOptions
 
     func run() async throws {
       for token in try await options.withStore({ try await $0.tokens() }) {
         let end = token.revoked.map { "revoked \($0)" } ?? "valid"
-        print("\(token.id)  \(token.tenant)  \(token.name)  added \(token.created) UTC  \(end)")
+        let fingerprint = token.fingerprint.map { "  SHA-256 \($0)" } ?? ""
+        print("\(token.id)  \(token.tenant)  \(token.name)  added \(token.created) UTC  \(end)\(fingerprint)")
       }
     }
   }
 
   struct Revoke: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Revoke a token; services refuse it within 30 seconds")
+      abstract: "Revoke a token or a certificate; services refuse it within 30 seconds")
 
     @OptionGroup var options: SettingsOptions
 
-    @Argument(help: "The number of the token, as 'token list' shows it")
+    @Argument(help: "The number of the token or certificate, as 'token list' shows it")
     var number: Int32
 
     func run() async throws {
       guard try await options.withStore({ try await $0.revokeToken(number) }) else {
-        throw Failure("there is no valid token \(number); see 'crash-fleet token list'")
+        throw Failure("there is no valid token or certificate \(number); see 'crash-fleet token list'")
       }
     }
   }

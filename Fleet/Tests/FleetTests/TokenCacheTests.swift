@@ -43,6 +43,32 @@ struct TokenCacheTests {
     #expect(await code(cache, token.text) == .unknownTokens)
   }
 
+  @Test("certificates have the limits of tokens: the time in the cache, and the unknown ones of a second")
+  func certificates() async throws {
+    let (test, clock) = (try await TestStore(), TestClock())
+    let certificate = try #require(ClientCertificate(der: [1]))
+    let number = try #require(try await test.store.addCertificate(certificate, tenant: "shop", name: "web-1")).id
+    let token = try await test.store.addToken(tenant: "shop", name: "hosts").text
+    let outage = Outage(log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let cache = TokenCache(test.store, outage, unknownLimit: 2) { clock.now }
+    func code(_ byte: UInt8) async -> Refusal.Code? {
+      do throws(Refusal) { _ = try await cache.tenant(nil, ClientCertificate(der: [byte])) } catch { return error.code }
+      return nil
+    }
+    #expect(await code(1) == nil)
+    #expect(try await test.store.revokeToken(number))
+    #expect(await code(1) == nil)
+    clock.advance(.seconds(31))
+    #expect(await code(1) == .unauthorized)
+    #expect(await code(1) == .unauthorized)
+    #expect(await code(2) == .unauthorized)
+    // Unknown tokens and unknown certificates have one limit, which affects no known one.
+    #expect(await code(3) == .unknownTokens)
+    #expect(await self.code(cache, "cft_77_" + String(repeating: "0", count: 64)) == .unknownTokens)
+    clock.advance(.seconds(1))
+    #expect(await self.code(cache, token) == nil)
+  }
+
   @Test("a full cache loses its expired entries, and keeps the valid ones")
   func full() async throws {
     let (test, clock) = (try await TestStore(), TestClock())

@@ -7,7 +7,7 @@ struct Migration: Sendable {
   var sql: String
 
   /// All steps, in order.
-  static let all = [first, newestReports, newestReportsOfPlaces, sums, keysOfOtherVersions]
+  static let all = [first, newestReports, newestReportsOfPlaces, sums, keysOfOtherVersions, certificates]
 
   /// The version of the schema that this program needs.
   static var newest: Int32 { all.last?.version ?? 0 }
@@ -124,7 +124,6 @@ struct Migration: Sendable {
       insert into program_hour
       select a.tenant, a.program, h.hour, 0, sum(h.crashes) from alias_hour h join alias a on a.id = h.alias
       group by a.tenant, a.program, h.hour;
-
       """)
 
   // `examined` is the last time at which the service looked for the same group under a key of another version. `joined`
@@ -144,5 +143,14 @@ struct Migration: Sendable {
         return null;
       end
       $body$;
+      """)
+
+  // A certificate has the SHA-256 of its DER as its hash, and no secret: an older program refuses every token with its
+  // number. A revoked certificate can be added again.
+  private static let certificates = Migration(
+    version: 6, name: "client certificates",
+    sql: """
+      alter table token add column is_certificate boolean not null default false;
+      create unique index token_certificate on token (hash) where is_certificate and revoked is null;
       """)
 }

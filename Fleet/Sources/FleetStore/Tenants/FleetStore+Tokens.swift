@@ -47,10 +47,12 @@ func isEqualInConstantTime(_ left: some Collection<UInt8>, _ right: some Collect
 
 // Manages tenants and their tokens.
 extension FleetStore {
-  /// One token, without its secret.
+  /// One token, without its secret, or one client certificate.
   public struct TokenSummary: Sendable, Equatable {
     /// The number of the token.
     public var id: Int32
+    /// The SHA-256 of the certificate, as openssl prints it; nil for a token.
+    public var fingerprint: String?
     /// The tenant.
     public var tenant: String
     /// The name that the operator gave.
@@ -67,9 +69,7 @@ extension FleetStore {
   public func addToken(tenant: String, name: String) async throws(FleetError) -> FleetToken {
     let secret = FleetToken.randomSecret()
     let row = try await run { connection throws(FleetError) in
-      try connection.run(
-        Statement(name: "add_tenant", sql: "insert into tenant (name) values ($1::text) on conflict do nothing"),
-        .text(tenant))
+      try Self.addTenant(tenant, connection)
       return try connection.run(
         Statement(
           name: "add_token",
@@ -81,7 +81,13 @@ extension FleetStore {
     return FleetToken(id: row.rows.first.map { Int32(truncatingIfNeeded: $0.integer(0)) } ?? 0, secret: secret)
   }
 
-  /// Returns all tokens, oldest first.
+  static func addTenant(_ name: String, _ connection: Connection) throws(FleetError) {
+    try connection.run(
+      Statement(name: "add_tenant", sql: "insert into tenant (name) values ($1::text) on conflict do nothing"),
+      .text(name))
+  }
+
+  /// Returns all tokens and certificates, oldest first.
   public func tokens() async throws(FleetError) -> [TokenSummary] {
     let rows = try await retrying { connection throws(FleetError) in
       try connection.run(
@@ -89,20 +95,26 @@ extension FleetStore {
           name: "list_tokens",
           sql: """
             select k.id, t.name, k.name, to_char(k.created, 'YYYY-MM-DD HH24:MI'),
-              to_char(k.revoked, 'YYYY-MM-DD HH24:MI')
+              to_char(k.revoked, 'YYYY-MM-DD HH24:MI'),
+              case when k.is_certificate then upper(encode(k.hash, 'hex')) end
             from token k join tenant t on t.id = k.tenant order by k.id
             """))
     }
     return rows.rows.map { row in
       TokenSummary(
-        id: Int32(truncatingIfNeeded: row.integer(0)), tenant: row.text(1), name: row.text(2), created: row.text(3),
-        revoked: row[4])
+        id: Int32(truncatingIfNeeded: row.integer(0)), fingerprint: row[5].map(Self.pairs), tenant: row.text(1),
+        name: row.text(2), created: row.text(3), revoked: row[4])
     }
   }
 
-  /// Revokes a token.
+  /// Separates the digits of each two bytes by a colon.
+  private static func pairs(_ digits: String) -> String {
+    digits.enumerated().map { at, digit in at > 0 && at % 2 == 0 ? ":\(digit)" : "\(digit)" }.joined()
+  }
+
+  /// Revokes a token or a certificate.
   ///
-  /// Returns false if there is no valid token with this number.
+  /// Returns false if there is no valid one with this number.
   public func revokeToken(_ id: Int32) async throws(FleetError) -> Bool {
     try await retrying { connection throws(FleetError) in
       try connection.run(
@@ -123,7 +135,7 @@ extension FleetStore {
           name: "find_token",
           sql: """
             select tenant, encode(hash, 'hex'), encode(sha256($2::bytea), 'hex') from token
-            where id = $1::int and revoked is null
+            where id = $1::int and not is_certificate and revoked is null
             """), .int32(token.id) + .bytes(token.secret))
     }
     guard let row = rows.rows.first, isEqualInConstantTime(row.text(1).utf8, row.text(2).utf8) else { return nil }
