@@ -7,7 +7,7 @@ final class FleetMetrics: Sendable {
   private struct State {
     var outcomes: [String: Int] = [:]
     var requests: [String: Int] = [:]
-    var keys: [String: Int] = ["joined": 0, "ambiguous": 0]
+    var (joinedKeys, ambiguousKeys) = (0, 0)
     var buckets = [Int](repeating: 0, count: bounds_ms.count)
     var count = 0
     var seconds = 0.0
@@ -22,8 +22,11 @@ final class FleetMetrics: Sendable {
   /// Counts a request by its outcome: `stored`, or the code of its refusal.
   func add(request code: String) { state.withLock { $0.requests[code, default: 0] += 1 } }
 
-  /// Counts groups whose key has another version than an earlier key of their crashes.
-  func add(keys count: Int, outcome: String) { state.withLock { $0.keys[outcome, default: 0] += count } }
+  /// Counts a group that joined the issue of a key of another version.
+  func addJoinedKey() { state.withLock { $0.joinedKeys += 1 } }
+
+  /// Sets the number of groups whose keys match several issues.
+  func set(ambiguousKeys count: Int) { state.withLock { $0.ambiguousKeys = count } }
 
   func add(ingest duration: Duration) {
     let seconds = duration / .seconds(1)
@@ -47,11 +50,10 @@ final class FleetMetrics: Sendable {
       "crash_fleet_requests_total{result=\"\($0.key)\"} \($0.value)"
     }
     lines += [
-      "# HELP crash_fleet_keys_total Groups that have keys of several versions, by what the service did.",
-      "# TYPE crash_fleet_keys_total counter",
-    ]
-    lines += state.keys.sorted { $0.key < $1.key }.map { "crash_fleet_keys_total{outcome=\"\($0.key)\"} \($0.value)" }
-    lines += [
+      "# HELP crash_fleet_joined_keys_total Groups that joined the issue of a key of another version.",
+      "# TYPE crash_fleet_joined_keys_total counter", "crash_fleet_joined_keys_total \(state.joinedKeys)",
+      "# HELP crash_fleet_ambiguous_keys Groups whose keys of other versions belong to several issues.",
+      "# TYPE crash_fleet_ambiguous_keys gauge", "crash_fleet_ambiguous_keys \(state.ambiguousKeys)",
       "# HELP crash_fleet_ingest_seconds Time from a whole body to its commit.",
       "# TYPE crash_fleet_ingest_seconds histogram",
     ]

@@ -15,7 +15,7 @@ struct KeyService: Service {
     await cancelWhenGracefulShutdown {
       while !Task.isCancelled {
         do throws(FleetError) {
-          metrics.add(keys: try await store.joinKeys(report), outcome: "ambiguous")
+          metrics.set(ambiguousKeys: try await store.joinKeys(report))
         } catch {
           if !outage.fail(error) { log.warning("cannot compare keys of groups now: \(error)") }
         }
@@ -26,7 +26,7 @@ struct KeyService: Service {
   }
 
   private func report(_ key: FleetStore.JoinedKey) {
-    metrics.add(keys: 1, outcome: "joined")
+    metrics.addJoinedKey()
     log.notice(
       "group \(key.key) of '\(key.program)' joined issue \(key.joined), which has a key of another version",
       metadata: ["left": "\(key.left)", "version": "\(key.version)"])

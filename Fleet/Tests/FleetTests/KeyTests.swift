@@ -186,7 +186,7 @@ struct KeyTests {
     await second.close()
   }
 
-  @Test("a group is examined again when its age has grown by a quarter, and groups of one version never")
+  @Test("a group is examined again in a new build, or when its age has grown by a quarter; in one version never")
   func pace() async throws {
     let test = try await TestStore()
     _ = try await test.ingest([report(1, "a", 3), report(2, "b", 3, exact: "e2")])
@@ -200,6 +200,9 @@ struct KeyTests {
     let before = try test.query("select min(examined) from alias")
     _ = try await join(test.store)
     #expect(try test.query("select min(examined) from alias") == before)
+    _ = try await test.ingest([report(4, "b", 3, exact: "e2", build: "b2")])
+    _ = try await join(test.store)
+    #expect(try test.query("select key from alias where examined > now() - interval '1 hour'") == "b")
     _ = try test.query("\(ages) '2 days'")
     _ = try await join(test.store)
     #expect(try test.query("select min(examined) > now() - interval '1 hour' from alias") == "t")

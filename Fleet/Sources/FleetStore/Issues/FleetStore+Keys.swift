@@ -13,8 +13,8 @@ extension FleetStore {
     public var (left, joined): (Int64, Int64)
   }
 
-  /// The number of groups that one statement examines.
-  private static let searchLimit: Int32 = 50
+  /// The number of groups that one transaction examines.
+  private static let examinedAtOnce: Int32 = 50
 
   /// Finds groups whose key has another version than an earlier key of the same crashes, and moves them to its issue.
   ///
@@ -25,31 +25,39 @@ extension FleetStore {
   /// - Throws: `FleetError`; the groups that `report` has received are moved anyway.
   @discardableResult
   public func joinKeys(_ report: (JoinedKey) -> Void) async throws(FleetError) -> Int {
-    var ambiguous = 0
-    while true {
-      let examined = try await retrying { connection throws(FleetError) in
-        try connection.run(Self.chooseGroups, .int32(Self.searchLimit)).rows.map {
-          Int32(truncatingIfNeeded: $0.integer(0))
-        }
+    while try await examine() == Self.examinedAtOnce {}
+    let matches = try await retrying { connection throws(FleetError) in
+      try connection.run(Self.findMatches).rows.map { row in
+        Match(
+          group: Int32(truncatingIfNeeded: row.integer(0)), other: Int32(truncatingIfNeeded: row.integer(1)),
+          issues: row.integer(2))
       }
-      let matches = try await retrying { connection throws(FleetError) in
-        try connection.run(Self.findMatches, .int32s(examined)).rows.map { row in
-          Match(
-            group: Int32(truncatingIfNeeded: row.integer(0)), other: Int32(truncatingIfNeeded: row.integer(1)),
-            issues: row.integer(2))
-        }
-      }
-      for match in matches {
-        if match.issues > 1 { ambiguous += 1 } else if let joined = try await join(match) { report(joined) }
-      }
-      if examined.count < Self.searchLimit { return ambiguous }
     }
+    for match in matches where match.issues == 1 {
+      if let joined = try await join(match) { report(joined) }
+    }
+    return matches.count { $0.issues > 1 }
   }
 
   /// A group to move, a group of the issue that receives it, and the number of issues that match.
   private struct Match: Sendable {
     var (group, other): (Int32, Int32)
     var issues: Int64
+  }
+
+  /// Collects what the newest reports of some groups prove, and returns the number of these groups.
+  private func examine() async throws(FleetError) -> Int {
+    try await retrying { connection throws(FleetError) in
+      try connection.transaction { () throws(FleetError) in
+        let groups = try connection.run(Self.chooseGroups, .int32(Self.examinedAtOnce)).rows.map {
+          Int32(truncatingIfNeeded: $0.integer(0))
+        }
+        if groups.isEmpty { return 0 }
+        try connection.run(Self.collectExactKeys, .int32s(groups))
+        try connection.run(Self.collectMoves, .int32s(groups))
+        return groups.count
+      }
+    }
   }
 
   /// Moves a group to the issue of another group.
@@ -74,65 +82,70 @@ extension FleetStore {
     }
   }
 
-  // A group is examined again whenever its age has grown by a quarter. A later report can show what the first ones did
-  // not, and a group that has no other key costs less and less.
+  // A group is examined again when it has crashed in a new build, and whenever its age has grown by a quarter, at most once
+  // a minute. A later report can prove what the first ones did not, and an old group costs little.
   private static let chooseGroups = Statement(
     name: "choose_groups",
     sql: """
-      update alias set examined = now() where id in (
-        select a.id from alias a join issue i on i.id = a.issue
-        where i.state = 'new' and not a.pinned and a.joined is null
-          and (a.examined is null or now() > a.examined + (a.examined - a.created) / 4)
-          and (a.tenant, a.program) in (
+      update alias set examined = now(), examined_build = due.last_build
+      from (
+        select a.id, i.last_build from alias a join issue i on i.id = a.issue
+        where (a.tenant, a.program) in (
             select tenant, program from alias group by tenant, program having min(version) < max(version))
-          and not exists (select 1 from alias o where o.issue = a.issue and o.id <> a.id)
-        order by a.examined nulls first, a.id limit $1::int for update of a skip locked)
-      returning id
+          and (a.examined is null or a.examined_build is distinct from i.last_build
+            or now() > a.examined + greatest(interval '1 minute', (a.examined - a.created) / 4))
+        order by a.examined nulls first, a.id limit $1::int for update of a skip locked) due
+      where alias.id = due.id returning alias.id
       """)
 
-  // There are two proofs that two keys belong to the same group. A report moved from one key to the other, because crashd
-  // analyzed it again. Or two reports of one build have the same exact key, which names the instructions of the crash.
-  //
-  // The examined group moves. If the other group could move as well, the later one of both does: by exact keys, it finds
-  // the earlier one when it is examined itself.
+  // Programs without a build id have no exact keys of a build. Very large bodies would exceed the time of a statement.
+  private static let collectExactKeys = Statement(
+    name: "collect_exact_keys",
+    sql: """
+      insert into alias_exact (alias, build, exact)
+      select distinct a.id, r.build, r.exact from unnest($1::int[]) a (id)
+      cross join lateral (
+        select build, case when octet_length(body) <= 524288 then report_exact_key(body) end exact from (
+          select build, body from report where alias = a.id
+          order by least(time, received) desc, id desc limit 20) newest) r
+      join build b on b.id = r.build and b.build <> ''
+      where length(r.exact) <= 64 and (select count(*) from alias_exact e where e.alias = a.id) < 200
+      on conflict do nothing
+      """)
+
+  private static let collectMoves = Statement(
+    name: "collect_moves",
+    sql: """
+      insert into alias_move (alias, previous)
+      select distinct a.id, r.previous from unnest($1::int[]) a (id)
+      cross join lateral (
+        select previous from report where alias = a.id order by least(time, received) desc, id desc limit 20) r
+      where r.previous <> a.id and (select count(*) from alias_move m where m.alias = a.id) < 20
+      on conflict do nothing
+      """)
+
+  // There are two proofs that two keys belong to the same crashes. Reports of one build have the same exact key, which
+  // names the instructions of the crash. Or a report moved from one key to the other, because crashd analyzed it again.
+  // If both groups can move, the one of the later issue moves.
   private static let findMatches = Statement(
     name: "find_matches",
     sql: """
-      with seen as materialized (
-        select a.id, a.tenant, a.program, a.version, a.issue, r.build, r.previous, report_exact_key(r.body) exact
-        from alias a cross join lateral (
-          select build, previous, body from report where alias = a.id
-          order by least(time, received) desc, id desc limit 5) r
-        where a.id = any($1::int[])),
-      place as (
-        select distinct s.tenant, s.program, s.version, s.build from seen s
-        join build b on b.id = s.build and b.build <> ''),
-      other as materialized (
-        select o.id, o.version, o.build, report_exact_key(r.body) exact
-        from (
-          select distinct a.id, a.version, p.build from place p
-          join alias a on a.tenant = p.tenant and a.program = p.program and a.version <> p.version) o
-        cross join lateral (
-          select newest.body from (
-            select build, body from report where alias = o.id
-            order by least(time, received) desc, id desc limit 50) newest
-          where newest.build = o.build limit 3) r),
+      with movable as materialized (
+        select a.id, a.tenant, a.program, a.version, a.issue from alias a join issue i on i.id = a.issue
+        where (a.tenant, a.program) in (
+            select tenant, program from alias group by tenant, program having min(version) < max(version))
+          and i.state = 'new' and not a.pinned and a.joined is null
+          and not exists (select 1 from alias o where o.issue = a.issue and o.id <> a.id)),
       proof as (
-        select s.id, s.issue, o.id other, false is_move from seen s
-        join other o on o.build = s.build and o.exact = s.exact and o.version <> s.version
-        union
-        select s.id, s.issue, a.id, true from seen s
-        join alias a on a.id = s.previous and a.tenant = s.tenant and a.program = s.program and a.version <> s.version),
-      pair as (
-        select p.*, a.issue other_issue, a.issue > p.issue and i.state = 'new' and not a.pinned
-          and a.joined is null and not exists (
-            select 1 from alias o where o.issue = a.issue and o.id <> a.id) is_later
-        from proof p join alias a on a.id = p.other join issue i on i.id = a.issue where a.issue <> p.issue)
-      select mover, min(target), count(distinct issue) from (
-        select case when is_later then other else id end mover, case when is_later then id else other end target,
-          case when is_later then issue else other_issue end issue
-        from pair where is_move or not is_later) move
-      group by mover order by mover
+        select m.id, f.alias other from movable m join alias_exact e on e.alias = m.id
+        join alias_exact f on f.build = e.build and f.exact = e.exact and f.alias <> m.id
+        union select m.id, v.previous from movable m join alias_move v on v.alias = m.id
+        union select m.id, v.alias from movable m join alias_move v on v.previous = m.id)
+      select m.id, min(o.id), count(distinct o.issue) from movable m
+      join proof p on p.id = m.id
+      join alias o on o.id = p.other and o.tenant = m.tenant and o.program = m.program and o.version <> m.version
+      left join movable later on later.id = o.id and later.issue > m.issue
+      where o.issue <> m.issue and later.id is null group by m.id order by m.id
       """)
 
   private static let lockIssues = Statement(

@@ -7,7 +7,9 @@ struct Migration: Sendable {
   var sql: String
 
   /// All steps, in order.
-  static let all = [first, newestReports, newestReportsOfPlaces, sums, keysOfOtherVersions, certificates]
+  static let all = [
+    first, newestReports, newestReportsOfPlaces, sums, keysOfOtherVersions, certificates, proofs,
+  ]
 
   /// The version of the schema that this program needs.
   static var newest: Int32 { all.last?.version ?? 0 }
@@ -126,7 +128,7 @@ struct Migration: Sendable {
       group by a.tenant, a.program, h.hour;
       """)
 
-  // `examined` is the last time at which the service looked for the same group under a key of another version. `joined`
+  // `examined` is the last time at which the service read reports of the group to find its keys of other versions. `joined`
   // is the alias whose issue the service chose, and a pinned alias is in the issue that an operator chose.
   //
   // A body is bytes of a host, and PostgreSQL does not accept all JSON, so the function has no value for some bodies.
@@ -152,5 +154,18 @@ struct Migration: Sendable {
     sql: """
       alter table token add column is_certificate boolean not null default false;
       create unique index token_certificate on token (hash) where is_certificate and revoked is null;
+      """)
+
+  // What the reports of a group prove: their exact keys by build, and the groups in which they were before. The service
+  // collects it for programs that have keys of several versions, because it is too slow to read the bodies again for
+  // each search.
+  private static let proofs = Migration(
+    version: 7, name: "exact keys of groups",
+    sql: """
+      alter table alias add column examined_build int;
+      create table alias_exact (
+        alias int not null, build int not null, exact text not null, primary key (alias, build, exact));
+      create index alias_exact_place on alias_exact (build, exact);
+      create table alias_move (alias int not null, previous int not null, primary key (alias, previous));
       """)
 }
