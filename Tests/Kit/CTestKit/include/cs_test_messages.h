@@ -1,0 +1,20 @@
+// The messages of the Swift runtime that no record contains yet, for tests with constructed strings.
+#ifndef CS_TEST_MESSAGES_H
+#define CS_TEST_MESSAGES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CS_TEST_MESSAGE_READERS 2
+
+// Makes `string` the runtime's string of error messages. The string must stay valid.
+void cs_test_message_set(const char *string);
+
+// Reads the messages that are not marked, as a thread that traps. Returns the number of bytes. `reader` identifies the
+// thread.
+size_t cs_test_message_read(uint32_t reader, char *ret_text, size_t limit);
+
+// Marks what the reader read last, as after a trap that the process survived.
+void cs_test_message_mark(uint32_t reader);
+
+#endif
