@@ -33,6 +33,6 @@ struct Templates: Sendable {
 
   /// Returns a page as HTML.
   func html<View: PageView>(_ shown: Shown<View>) -> String {
-    library.render(shown, withTemplate: View.template) ?? ""
+    library.render(Reflected(shown), withTemplate: View.template) ?? ""
   }
 }

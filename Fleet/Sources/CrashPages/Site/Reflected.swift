@@ -1,0 +1,34 @@
+internal import Mustache
+
+/// A value of a view as swift-mustache reads it.
+///
+/// swift-mustache reflects a value again for each name that it looks up, and for each value around it. This took most of
+/// the time of a page. A `Reflected` value keeps its fields.
+final class Reflected: MustacheParent {
+  private let value: Any
+  private lazy var fields = Dictionary(
+    Mirror(reflecting: value).children.compactMap { field in field.label.map { ($0, field.value) } },
+    uniquingKeysWith: { first, _ in first })
+  private var children: [String: Any] = [:]
+
+  init(_ value: Any) { self.value = value }
+
+  /// Returns a field; nil if there is none, or if the field is nil.
+  func child(named name: String) -> Any? {
+    if let child = children[name] { return child }
+    guard let child = fields[name].flatMap(Self.reflected) else { return nil }
+    children[name] = child
+    return child
+  }
+
+  private static func reflected(_ value: Any) -> Any? {
+    let mirror = Mirror(reflecting: value)
+    switch mirror.displayStyle {
+    case .optional: return mirror.children.first.flatMap { reflected($0.value) }
+    case .collection: return mirror.children.compactMap { reflected($0.value) }
+    // The description of a figure is its text in the template.
+    case .struct: return value is any CustomStringConvertible ? value : Reflected(value)
+    default: return value
+    }
+  }
+}
