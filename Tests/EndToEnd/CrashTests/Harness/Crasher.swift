@@ -14,7 +14,7 @@ enum Crasher {
     /// crash-maker prints it.
     var child: pid_t?
     var status: ExitStatus
-    /// The time from the start of the process until it ended.
+    /// The time from the start of the process until it ended, without stalls of the machine.
     var duration: Duration
     /// The text that the process wrote to standard error.
     var error: String
@@ -30,7 +30,7 @@ enum Crasher {
     let outputPath = directory.path + "/stdout"
     let output = try FileDescriptor(
       unsafe open(outputPath, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600), from: "open '\(outputPath)'")
-    let start = ContinuousClock.now
+    let start = Stopwatch.now
     let child = try ChildProcess.start(
       program ?? Binaries.path("crash-maker"), [scenario] + options,
       ChildProcess.Options(
@@ -40,7 +40,7 @@ enum Crasher {
     let told = try contents(of: outputPath).split(separator: "\n").first { $0.hasPrefix("child ") }
     return Outcome(
       pid: child.pid, child: told.flatMap { pid_t($0.dropFirst(6)) }, status: status,
-      duration: start.duration(to: .now), error: try contents(of: errorPath))
+      duration: Stopwatch.now - start, error: try contents(of: errorPath))
   }
 
   /// The number of the signal that ends a scenario's process.
