@@ -33,14 +33,14 @@ DEB_PACKAGES   := binutils dpkg-dev lintian
 ALERT_PACKAGES := prometheus python3
 FLEET_HEADERS  := libpq-dev libzstd-dev zlib1g-dev
 FLEET_PACKAGES := $(FLEET_HEADERS) openssl postgresql
-AARCH64_PACKAGES := binutils-aarch64-linux-gnu gdb-multiarch
+AARCH64_PACKAGES := binutils-aarch64-linux-gnu e2fsprogs gdb-multiarch
 BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 CONTAINER_PACKAGES := $(DEB_PACKAGES) buildah crun debootstrap podman
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
 .PHONY: box-fleet check-browser deb-fleet install-fleet fleet test-fleet demo-fleet fleet-faults bench-fleet integrations check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile containment containment-table measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean bench-containment \
-  build-packages test-packages check-format aarch64 aarch64-packages aarch64-build aarch64-slice aarch64-test aarch64-matrix aarch64-peers check-aarch64 check-aarch64-slice check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-unsupported check-descriptors check-containment check-verdicts check-grouping check-faults check-kubernetes check-sinks containers \
+  build-packages test-packages check-format aarch64 aarch64-packages aarch64-build aarch64-slice aarch64-test aarch64-machine aarch64-matrix aarch64-peers check-aarch64 check-aarch64-slice check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-unsupported check-descriptors check-containment check-verdicts check-grouping check-faults check-kubernetes check-sinks containers \
   checks sanitizer-builds build-address build-thread test-debug test-release test-sanitizers test-address test-thread
 
 all: build
@@ -315,7 +315,11 @@ aarch64-test: aarch64-build build
 	scripts/check/aarch64-tests
 	scripts/check/aarch64-containment .build/debug/swift-crash-shieldPackageTests.xctest
 
-aarch64-matrix: aarch64-build build ## @evidence Crash in every way on aarch64 under qemu, and write docs/matrix-aarch64.md
+# Adds a whole emulated machine to the tree; it runs what qemu's user mode cannot run.
+aarch64-machine: aarch64-build
+	scripts/build/aarch64-machine
+
+aarch64-matrix: aarch64-machine build ## @evidence Crash in every way on aarch64 under qemu, and write docs/matrix-aarch64.md
 	scripts/check/aarch64-matrix .build/debug/swift-crash-shieldPackageTests.xctest docs/matrix-aarch64.md
 
 aarch64-peers: aarch64-build release ## @evidence Compare crash reporters on aarch64 under qemu

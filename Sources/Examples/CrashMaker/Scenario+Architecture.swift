@@ -34,6 +34,8 @@ extension Scenario {
     case "float-divide": return nil
     // These scenarios do not crash by a trap instruction, so their signals are the same on AArch64.
     case "undefined-instruction", "kill-ill-from-outside": return scenario
+    // abort() ends with a trap instruction if its signal does not end the process; on x86-64 with a privileged one.
+    case "abort-as-pid-1": scenario.signal = architecture.trapSignal
     // Only x86-64 raises SIGSEGV for a privileged instruction.
     case "privileged-instruction": scenario.setSignals { _ in "SIGILL" }
     default: scenario.setSignals { $0 == "SIGILL" ? architecture.trapSignal : $0 }

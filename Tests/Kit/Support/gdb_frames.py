@@ -6,7 +6,7 @@ same stack.
 FRAMES_CORES is set if the program is for another architecture and runs under a user mode emulator of qemu. gdb-multiarch
 then reads the core file that the emulator writes at the end of the program, because the emulator's gdb stub sometimes
 stops to answer if the program has several threads. The shield restores the state of the crash before the program ends,
-so the core file has the stack of the crash."""
+so the core file has the stack of the crash. With FRAMES_CORE, the core file is given, and no program runs."""
 
 import glob
 import os
@@ -27,6 +27,7 @@ NOTES_LIMIT = 4 << 20
 PT_NOTE = 4
 NT_PRSTATUS = 1
 CORES = "FRAMES_CORES" in os.environ
+CORE = os.environ.get("FRAMES_CORE")
 # The signature of a signed return address is in the bits above these.
 ADDRESS_MASK = (1 << 48) - 1 if CORES else (1 << 64) - 1
 SI_USER = 0
@@ -96,6 +97,22 @@ def signalled_thread(path):
     return None
 
 
+def stack_in_core(core):
+    """Returns the stack of the thread that crashed, or nothing if gdb cannot read the core file."""
+    pcs = []
+    try:
+        gdb.execute("core-file " + core, to_string=True)
+        crashed = signalled_thread(core)
+        for thread in gdb.selected_inferior().threads():
+            if thread.ptid[1] == crashed:
+                thread.switch()
+                pcs = stack()
+        gdb.execute("core-file", to_string=True)
+    except (gdb.error, struct.error) as error:
+        print("frames:", core, error)
+    return pcs
+
+
 def run_for_core(arguments):
     """Runs the program to its end. Returns its pid, and the stack in its core file, or nothing if there is none."""
     with tempfile.TemporaryDirectory(prefix="frames-", ignore_cleanup_errors=True) as directory:
@@ -111,16 +128,7 @@ def run_for_core(arguments):
             program.wait()
         pcs = []
         for core in glob.glob(f"{directory}/qemu_*_{program.pid}.core"):
-            try:
-                gdb.execute("core-file " + core, to_string=True)
-                crashed = signalled_thread(core)
-                for thread in gdb.selected_inferior().threads():
-                    if thread.ptid[1] == crashed:
-                        thread.switch()
-                        pcs = stack()
-                gdb.execute("core-file", to_string=True)
-            except (gdb.error, struct.error) as error:
-                print("frames:", arguments, error)
+            pcs = stack_in_core(core)
         return program.pid, pcs
 
 
@@ -155,6 +163,9 @@ gdb.events.stop.connect(remember)
 with open(os.environ["FRAMES_OUTPUT"], "w") as output:
     for run in os.environ["FRAMES_RUNS"].split():
         gdb.execute("set args " + run.replace(",", " "))
+        if CORE:
+            output.write(" ".join([run, "|", "0"] + stack_in_core(CORE)) + "\n")
+            continue
         if CORES:
             # The emulator itself fails now and then.
             for attempt in range(CORE_LIMIT):

@@ -15,6 +15,14 @@ enum Debugger {
     var pid: Int32
     var pcs: [UInt64]
 
+    /// Reads a line that `gdb_frames.py` wrote.
+    init(line: String) throws {
+      let words = line.split { $0 == " " || $0 == "\n" }
+      pid = try #require(words.dropFirst(2).first.flatMap { Int32($0) }, "gdb wrote '\(line)'")
+      run = String(words[0])
+      pcs = words.dropFirst(3).compactMap { UInt64($0.dropFirst(2), radix: 16) }
+    }
+
     /// Describes how the frames differ from the thread of a report.
     ///
     /// Returns nil if the frames are equal.
@@ -53,6 +61,22 @@ enum Debugger {
     return truths
   }
 
+  /// Unwinds the stack in the core file of a program for another architecture.
+  static func unwind(core: String, of program: String) async throws -> Truth {
+    let directory = try TestDirectory()
+    let output = directory.path + "/frames"
+    let gdb = try ChildProcess.start(
+      "/usr/bin/gdb-multiarch", ["-batch", "-nx", "-x", script, program],
+      ChildProcess.Options(
+        environment: ["FRAMES_RUNS": "core", "FRAMES_OUTPUT": output, "FRAMES_CORES": "1", "FRAMES_CORE": core],
+        directory: directory.path, errorPath: directory.path + "/stderr"))
+    let status = try await gdb.wait()
+    if status.code != 0 { throw SystemError("gdb: \(status): \(try contents(of: directory.path + "/stderr"))", EPROTO) }
+    return try Truth(line: try contents(of: output))
+  }
+
+  private static let script = SourceMark.package + "/Tests/Kit/Support/gdb_frames.py"
+
   /// The maximum number of failures of gdb at one run, after which the test fails.
   ///
   /// On a machine with a load of 10, gdb 13 ended five times in a row with "Recursive internal problem."
@@ -88,7 +112,7 @@ enum Debugger {
     environment["FRAMES_CORES"] = MatrixEmulation.isUsed ? "1" : nil
     let gdb = try ChildProcess.start(
       MatrixEmulation.isUsed ? "/usr/bin/gdb-multiarch" : "/usr/bin/gdb",
-      ["-batch", "-nx", "-x", SourceMark.package + "/Tests/Kit/Support/gdb_frames.py", program],
+      ["-batch", "-nx", "-x", script, program],
       ChildProcess.Options(
         environment: environment, directory: directory.path, coreLimit: MatrixEmulation.isUsed ? .unlimited : .none,
         errorPath: errorPath))
@@ -110,12 +134,7 @@ enum Debugger {
     // A last line without a newline is incomplete.
     let text = try contents(of: output)
     let lines = text.split(separator: "\n").dropLast(text.isEmpty || text.hasSuffix("\n") ? 0 : 1)
-    let truths = try lines.map { line in
-      let words = line.split(separator: " ")
-      let pid = try #require(words.dropFirst(2).first.flatMap { Int32($0) }, "gdb wrote '\(line)'")
-      let pcs = words.dropFirst(3).compactMap { UInt64($0.dropFirst(2), radix: 16) }
-      return Truth(run: String(words[0]), pid: pid, pcs: pcs)
-    }
+    let truths = try lines.map { try Truth(line: String($0)) }
     // If gdb fails, the kernel kills the process that gdb traces. It is possible that this process has not reached the
     // shield's handler, so drop its stack.
     return (failure == nil ? truths : truths.dropLast(), failure)

@@ -55,14 +55,6 @@ extension Expectation {
     "killed-mid-record": ["SIGKILL from outside"],
     "all-signals-blocked": ["SIGSEGV without a record"],
   ]
-  .merging(seccomp) { $1 }
-
-  #if arch(x86_64)
-    /// 135 is the number of the system call `personality`.
-    private static let seccomp = ["seccomp-sys": ["system call 135"]]
-  #else
-    private static let seccomp = ["seccomp-sys": ["system call"]]
-  #endif
 
   /// Scenarios whose message begins with file and line, both in debug builds and in optimized builds.
   ///

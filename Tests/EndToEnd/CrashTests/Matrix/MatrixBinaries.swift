@@ -13,6 +13,8 @@ enum MatrixBinary: String, CaseIterable {
   private static let crash = "array-index"
   private static let scenario = Scenario.all(on: MatrixBuild.architecture).first { $0.name == crash }
 
+  func label(in build: MatrixBuild) -> String { MatrixCell(row: rawValue, build: build.name, thread: .main).label }
+
   /// Crashes a copy of the build's program.
   ///
   /// Changes the file of this copy as the case says.

@@ -93,7 +93,7 @@ extension MatrixCell {
   /// Converts the findings into the results of the checks.
   ///
   /// A missing report fails the check `captured`, even if it is a known gap.
-  private mutating func judge(_ findings: Findings, _ scenario: Scenario) {
+  mutating func judge(_ findings: Findings, _ scenario: Scenario) {
     results[.captured] = .some(findings.capture ?? (scenario.silence == gap ? gap : nil))
     if !findings.isReported { return }
     if !scenario.function.isEmpty { results[.frames] = .some(findings.frames) }

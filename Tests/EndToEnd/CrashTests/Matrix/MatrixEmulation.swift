@@ -2,8 +2,14 @@ import CrashMaker
 
 /// The matrix for programs of another architecture, which run under emulation.
 enum MatrixEmulation {
+  /// The scenarios that cannot run under emulation, each with the reason.
+  ///
+  /// The scenarios of `MatrixMachine` can run if the run has the cells of the machine.
+  static let obstacles = ofUserMode.filter {
+    MatrixMachine.command == nil || !MatrixMachine.scenarios.contains($0.key)
+  }
   /// The scenarios that cannot run under qemu's user mode, each with the reason.
-  static let obstacles = [
+  private static let ofUserMode = [
     "seccomp-sys": "qemu's user mode has no seccomp",
     "seccomp-strict-profile": "qemu's user mode has no seccomp",
     "uninterruptible-thread": "vfork is fork in qemu's user mode",
@@ -72,6 +78,6 @@ enum MatrixEmulation {
       counts. No cell was run on hardware; [aarch64.md](aarch64.md) lists what emulation hides.
 
 
-      """
+      """ + MatrixMachine.introduction
   }
 }

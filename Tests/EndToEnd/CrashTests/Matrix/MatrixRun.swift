@@ -24,10 +24,14 @@ struct MatrixRun {
     }
   }
 
+  var label: String { MatrixCell(row: scenario.name, build: build.name, thread: thread).label }
+
   /// Runs all cells, and returns them in the order of `runs`.
   ///
-  /// Scenarios that must run alone run after the others.
-  static func cells(of runs: [MatrixRun], under daemon: PrivateDaemon) async throws -> [MatrixCell] {
+  /// Scenarios that must run alone run after the others. Adds each cell to `store`.
+  static func cells(
+    of runs: [MatrixRun], under daemon: PrivateDaemon, adding store: StoredMatrix?
+  ) async throws -> [MatrixCell] {
     let isAlone = { (index: Int) in MatrixEmulation.alone.contains(runs[index].scenario.name) }
     let (alone, others) = (runs.indices.filter(isAlone), runs.indices.filter { !isAlone($0) })
     var cells: [Int: MatrixCell] = [:]
@@ -35,7 +39,11 @@ struct MatrixRun {
       try await withThrowingTaskGroup(of: (Int, MatrixCell).self) { group in
         for (position, index) in indices.enumerated() {
           if position >= width, let (ended, cell) = try await group.next() { cells[ended] = cell }
-          group.addTask { (index, try await runs[index].settledCell(under: daemon)) }
+          group.addTask {
+            let cell = try await runs[index].settledCell(under: daemon)
+            try store?.add(cell)
+            return (index, cell)
+          }
         }
         for try await (ended, cell) in group { cells[ended] = cell }
       }

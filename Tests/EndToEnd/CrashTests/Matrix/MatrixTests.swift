@@ -12,6 +12,9 @@ import Testing
 /// `CRASHSHIELD_MATRIX` names the file to which the test writes the table. `CRASHSHIELD_MATRIX_ONLY` is a list of
 /// words. If it is set, only scenarios whose name contains one of these words run. `CRASHSHIELD_MATRIX_THREADS` is the
 /// maximum number of kinds of thread for each scenario.
+///
+/// `CRASHSHIELD_MATRIX_CELLS` names a file to which each cell is added. A run with the same file skips the cells that were
+/// right. With `CRASHSHIELD_MATRIX_MACHINE`, the run adds only the cells of the machine.
 @Suite(.enabled(if: Environment.value(of: "CRASHSHIELD_MATRIX") != nil))
 struct MatrixTests {
   /// The scenarios that this matrix does not run, each with the tests that run it, or with the reason why no test does.
@@ -43,30 +46,82 @@ struct MatrixTests {
     let isWanted = { (name: String) in words.isEmpty || words.contains { name.contains($0) } }
     let scenarios = Scenario.all(on: MatrixBuild.architecture).filter { isWanted($0.name) }
     let builds = try MatrixBuild.all()
-    let table = try await PrivateDaemon.run { daemon in
+    let store = try Environment.value(of: "CRASHSHIELD_MATRIX_CELLS").map(StoredMatrix.init)
+    let (cells, remains) =
+      if let command = MatrixMachine.command {
+        (try await machineCells(scenarios, builds, isWanted, store, by: command), [String]())
+      } else {
+        try await ownCells(scenarios, builds, isWanted, store)
+      }
+    let impossible = builds.map { build in
+      scenarios.filter { $0.obstacle != nil || !build.canRun($0) }
+        .map { min($0.threads.count, MatrixBuild.threadLimit) }.reduce(0, +)
+    }
+    let table = MatrixTable(
+      cells: cells, notRun: Self.notRun(scenarios), notRunCount: impossible.reduce(0, +), remains: remains)
+    print(table.text)
+    let path = try #require(Environment.value(of: "CRASHSHIELD_MATRIX"))
+    try Self.write(Self.introduction + MatrixEmulation.introduction + table.text, to: path)
+    #expect(table.failedCount == 0, "\(table.summary)")
+  }
+
+  /// Runs the cells that need no machine and are not in the store.
+  ///
+  /// Returns the cells with those of the store, and what crashd still holds at the end.
+  private func ownCells(
+    _ scenarios: [Scenario], _ builds: [MatrixBuild], _ isWanted: (String) -> Bool, _ store: StoredMatrix?
+  ) async throws -> ([MatrixCell], remains: [String]) {
+    let known = try store?.right() ?? [:]
+    return try await PrivateDaemon.run { daemon in
       try await warmUp(builds, daemon)
       let before = try await blocking { try daemon.client.status() }
       let descriptors = try await daemon.settledDescriptorCount(at: nil)
-      var cells = try await MatrixRun.cells(
-        of: MatrixRun.all(scenarios, in: builds), under: daemon)
+      let runs = MatrixRun.all(scenarios, in: builds)
+      let made = try await MatrixRun.cells(of: runs.filter { known[$0.label] == nil }, under: daemon, adding: store)
+      var cells = Self.cells(of: runs, in: known, made)
       for build in builds where !build.isPreloaded {
-        try await compare(scenarios.filter { $0.obstacle == nil && $0.isComparable }, build, daemon, &cells)
+        try await compare(scenarios.filter { $0.obstacle == nil && $0.isComparable }, build, daemon, &cells, store)
         for binary in MatrixBinary.allCases where isWanted(binary.rawValue) {
-          cells.append(try await binary.run(in: build, under: daemon))
+          if let cell = known[binary.label(in: build)] {
+            cells.append(cell)
+          } else {
+            cells.append(try await binary.run(in: build, under: daemon))
+            try store?.add(cells[cells.count - 1])
+          }
         }
       }
-      let remains = try await remains(of: daemon, before: before.processes, descriptors)
-      let impossible = builds.map { build in
-        scenarios.filter { $0.obstacle != nil || !build.canRun($0) }
-          .map { min($0.threads.count, MatrixBuild.threadLimit) }.reduce(0, +)
-      }
-      return MatrixTable(
-        cells: cells, notRun: Self.notRun(scenarios), notRunCount: impossible.reduce(0, +), remains: remains)
+      return (cells, try await self.remains(of: daemon, before: before.processes, descriptors))
     }
-    print(table.text)
-    let path = try #require(Environment.value(of: "CRASHSHIELD_MATRIX"))
-    try write(Self.introduction + MatrixEmulation.introduction + table.text, to: path)
-    #expect(table.failedCount == 0, "\(table.summary)")
+  }
+
+  /// Runs the cells of the machine that are not in the store.
+  ///
+  /// Returns the cells with all those of the store.
+  private func machineCells(
+    _ scenarios: [Scenario], _ builds: [MatrixBuild], _ isWanted: (String) -> Bool, _ store: StoredMatrix?,
+    by command: String
+  ) async throws -> [MatrixCell] {
+    let known = try store?.right() ?? [:]
+    let runs = MatrixRun.all(scenarios, in: builds)
+    let isOfMachine = { (run: MatrixRun) in MatrixMachine.scenarios.contains(run.scenario.name) }
+    if store != nil, let missing = runs.first(where: { !isOfMachine($0) && known[$0.label] == nil }) {
+      throw SystemError(
+        "the store has no right cell '\(missing.label)': run the matrix without the machine first", ENOENT)
+    }
+    let made = try await MatrixMachine.cells(of: runs.filter { isOfMachine($0) && known[$0.label] == nil }, by: command)
+    for cell in made { try store?.add(cell) }
+    let binaries = builds.flatMap { build in
+      MatrixBinary.allCases.filter { isWanted($0.rawValue) }.compactMap { known[$0.label(in: build)] }
+    }
+    return Self.cells(of: runs, in: known, made) + binaries
+  }
+
+  /// Returns the cells in the order of the runs.
+  private static func cells(
+    of runs: [MatrixRun], in known: [String: MatrixCell], _ made: [MatrixCell]
+  ) -> [MatrixCell] {
+    let all = made.reduce(into: known) { $0[$1.label] = $1 }
+    return runs.compactMap { all[$0.label] }
   }
 
   /// Returns the processes, descriptors and spool files that crashd still holds after all processes have ended.
@@ -105,10 +160,14 @@ struct MatrixTests {
 
   /// Compares the frames of each scenario, on its first kind of thread, with gdb's frames.
   private func compare(
-    _ scenarios: [Scenario], _ build: MatrixBuild, _ daemon: PrivateDaemon, _ cells: inout [MatrixCell]
+    _ scenarios: [Scenario], _ build: MatrixBuild, _ daemon: PrivateDaemon, _ cells: inout [MatrixCell],
+    _ store: StoredMatrix?
   ) async throws {
+    // Skips the cells of the store that already have the result.
     let scenarios = scenarios.filter { scenario in
-      cells.contains { $0.row == scenario.name && $0.build == build.name && $0.thread == scenario.threads[0] }
+      cells.contains {
+        $0.row == scenario.name && $0.build == build.name && $0.thread == scenario.threads[0] && $0.results[.gdb] == nil
+      }
     }
     let runs = scenarios.map { "\($0.name),--wait-attached" }
     let truths = runs.isEmpty ? [] : try await Debugger.unwind(runs, of: build.program, under: daemon)
@@ -119,11 +178,12 @@ struct MatrixTests {
       guard let index = cells.firstIndex(where: isOfScenario) else { continue }
       let thread = try await daemon.reports(of: truth.pid).first?.crashedThread
       cells[index].results[.gdb] = .some(thread.map(truth.difference) ?? "no report of the run under gdb")
+      try store?.add(cells[index])
     }
     #expect(truths.count == scenarios.count)
   }
 
-  private func write(_ text: String, to path: String) throws {
+  static func write(_ text: String, to path: String) throws {
     let file = try FileDescriptor(
       unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644), from: "open '\(path)'")
     let bytes = Array(text.utf8)
