@@ -111,6 +111,7 @@ check-format: test-packages
 	git ls-files -z '*.c' '*.cpp' '*.h' | xargs -0 clang-format-19 --dry-run -Werror
 	scripts/check/c
 	scripts/check/include-cycles
+	scripts/check/aarch64-features
 	scripts/check/links
 	scripts/check/decisions
 	scripts/check/words
