@@ -253,7 +253,7 @@ fleet-faults: fleet ## @evidence Kill leaders, services and links of a fleet, an
 
 bench-fleet: build fleet $(BUGSINK)/bin/bugsink-manage ## @costs Measure a fleet: reports a second beside Bugsink, queries, the delay of a fault, hostile clients
 	scripts/fleet/bench fleet.py .build-fleet/release/crash-fleet .build/debug --bugsink $(BUGSINK)
-	scripts/fleet/bench growth.py .build-fleet/release/crash-fleet
+	scripts/fleet/bench growth.py .build-fleet/release/crash-fleet .build/debug
 	scripts/fleet/bench latency.py .build-fleet/release/crash-fleet .build/debug
 	scripts/fleet/bench hostile.py .build-fleet/release/crash-fleet .build/debug
 
