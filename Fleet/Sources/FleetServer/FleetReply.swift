@@ -4,6 +4,11 @@ import FleetStore
 struct FleetReply {
   /// The maximum number of refused items that the response lists, because clients read only its beginning.
   private static let namedRefusals = 16
+  /// The maximum size of the response with asks.
+  ///
+  /// Forwarders read 4 KiB of a response, and would send the batch again if its end were missing. Without asks, the named
+  /// refusals fit.
+  static let limitBytes = 4_096
 
   /// The number of items by outcome.
   ///
@@ -12,7 +17,11 @@ struct FleetReply {
   /// One JSON object.
   private(set) var json: String
 
-  init(_ items: [Result<IngestItem, IngestProblem>], _ outcomes: [IngestOutcome]) {
+  /// - Parameters:
+  ///   - items: The parsed items of the batch.
+  ///   - outcomes: The outcomes of the items that could be parsed.
+  ///   - asks: The open asks of the tenant as a JSON array; nil if there are none.
+  init(_ items: [Result<IngestItem, IngestProblem>], _ outcomes: [IngestOutcome], asks: String? = nil) {
     var (entries, next): ([String], Int) = ([], 0)
     for (at, item) in items.enumerated() {
       switch item {
@@ -27,7 +36,10 @@ struct FleetReply {
       }
     }
     let numbers = counts.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",")
-    json = "{\"committed\":true,\"items\":{\(numbers)},\"refused\":[\(entries.joined(separator: ","))]}\n"
+    json = "{\"committed\":true,\"items\":{\(numbers)},\"refused\":[\(entries.joined(separator: ","))]"
+    // The response to a later batch without so many refusals contains the asks.
+    if let asks, json.utf8.count + asks.utf8.count + 16 <= Self.limitBytes { json += ",\"asks\":\(asks)" }
+    json += "}\n"
   }
 
   /// Quotes a string for JSON.

@@ -13,6 +13,7 @@ struct FleetService: Sendable {
   let metrics = FleetMetrics()
   private let (tokens, gate, bodies): (TokenCache, RequestGate, Semaphore)
   private let health: HealthCache
+  private let asks: AskCache
   let outage: Outage
   let changes: ChangeService
   private let readsCertificates: Bool
@@ -37,6 +38,7 @@ struct FleetService: Sendable {
       } catch { throw outage.refusal(error) }
     }
     tokens = TokenCache(store, outage, unknownLimit: limits.unknownTokens)
+    asks = AskCache { () throws(FleetError) in try await store.openAsks() }
     gate = RequestGate(limits)
     // After a long wait, the client is probably gone. Its body would delay the bodies of clients that still wait.
     bodies = Semaphore(limits.bodies, waiting: limits.requests, patience: .seconds(20))
@@ -137,7 +139,7 @@ struct FleetService: Sendable {
       // A batch of expired items does not reach the database.
       if outcomes.contains(where: { $0 != .expired }) { outage.succeed(hasStored: true) }
       if zip(good, outcomes).contains(where: Self.changesPages) { changes.add(tenant) }
-      return FleetReply(items, outcomes)
+      return FleetReply(items, outcomes, asks: await asks.asks(of: tenant))
     } catch { throw outage.refusal(error) }
   }
 
@@ -160,8 +162,11 @@ struct FleetService: Sendable {
     let name = String(stream).replacing("\0", with: "")
     do throws(FleetError) {
       let cursor = try await store.position(tenant: tenant, machine: machine, stream: name)
+      let answered = try await store.answeredAsks(tenant: tenant, machine: machine)
       outage.succeed()
-      return Self.response(.ok, "{\"cursor\":\(cursor.map(FleetReply.quoted) ?? "null")}\n")
+      let numbers = answered.map { "\($0)" }.joined(separator: ",")
+      let asks = answered.isEmpty ? "" : ",\"answered\":[\(numbers)]"
+      return Self.response(.ok, "{\"cursor\":\(cursor.map(FleetReply.quoted) ?? "null")\(asks)}\n")
     } catch { throw outage.refusal(error) }
   }
 

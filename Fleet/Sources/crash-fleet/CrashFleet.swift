@@ -27,10 +27,11 @@ struct CrashFleet: AsyncParsableCommand {
         crash-fleet token add shop --name web-1 --certificate web-1.pem
         crash-fleet serve
         crash-fleet doctor
+        crash-fleet ask report 12 --tenant shop
         crash-fleet web --tenant shop
       """,
     version: ProductVersion.line(of: "crash-fleet", commit: ""),
-    subcommands: [Serve.self, Migrate.self, Doctor.self, Token.self, Issues.self, Web.self])
+    subcommands: [Serve.self, Migrate.self, Doctor.self, Token.self, Issues.self, AskHosts.self, Web.self])
 
   @OptionGroup var settings: SettingsOptions
 
@@ -55,7 +56,7 @@ struct CrashFleet: AsyncParsableCommand {
         complain(error is SettingsError ? "\(error)" : fullMessage(for: error).replacing("Error: ", with: ""))
         Glibc.exit(2)
       }
-      if error is FleetError || error is Failure || error is StartFailure {
+      if error is FleetError || error is Failure || error is AskProblem || error is StartFailure {
         complain("\(error)")
         Glibc.exit(1)
       }

@@ -1,3 +1,4 @@
+import FleetStore
 import Foundation
 import Testing
 
@@ -47,7 +48,8 @@ struct EndToEndTests {
       forward = try start("crash-forward", ["--config", "/dev/null"])
       // A new subscriber begins with the next crash.
       try await TestPostgres.wait(for: "a subscription of crash-forward") {
-        try control(["subscribers", "--json=short"]).contains("crash-forward.fleet")
+        // Without any subscriber, the command fails.
+        (try? control(["subscribers", "--json=short"]))?.contains("crash-forward.fleet") == true
       }
     }
 
@@ -107,5 +109,32 @@ struct EndToEndTests {
     try host.crash("force-unwrap")
     try await waitForCrashes(4)
     #expect(try fleet.test.hasSum(4))
+  }
+
+  @Test("a host sends the next report of an issue whole when an operator asks for it")
+  func ask() async throws {
+    let fleet = try await FleetProcess()
+    let host = try await Host(fleet)
+    var crashes = 0
+    func crash() async throws {
+      try host.crash("array-index")
+      crashes += 1
+      try await TestPostgres.wait(for: "the commit of \(crashes) crashes") {
+        try fleet.test.query("select coalesce(sum(crashes), 0) from issue") == "\(crashes)"
+      }
+    }
+    for _ in 0..<4 { try await crash() }
+    let issue = try #require(Int64(try fleet.test.query("select id from issue")))
+    let ask = try #require(try await fleet.test.store.askForReport(issue: issue, tenant: fleet.test.tenant, days: 1))
+    // The service has cached that there are no asks, and the host learns of this one with the answer to a batch.
+    while try await fleet.test.store.asks(tenant: fleet.test.tenant).first?.answers["sent"] == nil, crashes < 20 {
+      try await crash()
+    }
+    #expect(try await fleet.test.store.asks(tenant: fleet.test.tenant).map(\.ask.id) == [ask])
+    try await crash()
+    #expect(try fleet.test.query("select outcome, count(*) from ask_answer group by 1") == "sent|1")
+    // Without an ask, the host sends the first three reports whole, and then one for each hour of its clock.
+    let hours = try fleet.test.query("select count(distinct hour) from counter")
+    if hours == "1" { #expect(try fleet.test.query("select count(*) from report") == "4") }
   }
 }

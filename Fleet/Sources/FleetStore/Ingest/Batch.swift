@@ -17,8 +17,9 @@ struct Batch: Sendable {
   private var reports: [Report] = []
   private var counts: [(count: IncomingCount, hour: Int64)] = []
   private var positions: [IncomingPosition] = []
+  private var answers: [IncomingAnswer] = []
 
-  var isEmpty: Bool { reports.isEmpty && counts.isEmpty && positions.isEmpty }
+  var isEmpty: Bool { reports.isEmpty && counts.isEmpty && positions.isEmpty && answers.isEmpty }
 
   init(_ items: [IngestItem], tenant: Int32, window: IngestWindow) {
     numbers = BatchDimensions(tenant: tenant)
@@ -42,6 +43,7 @@ struct Batch: Sendable {
       case .count(let count):
         if let hour = window.hour(count.hour) { counts.append((count, hour)) } else { outcomes[at] = .expired }
       case .position(let position): positions.append(position)
+      case .answer(let answer): answers.append(answer)
       }
     }
     reports.sort { $0.report.id < $1.report.id }
@@ -54,6 +56,7 @@ struct Batch: Sendable {
       var (outcomes, deltas) = (outcomes, CounterDeltas())
       try store(reports: connection, &outcomes, &deltas)
       try store(positions: connection)
+      try store(answers: connection)
       for (count, hour) in counts {
         guard let row = row(count.host, count.build, count.group, hour: hour, run: count.run) else { continue }
         deltas.set(count.crashes, row)
@@ -137,6 +140,30 @@ struct Batch: Sendable {
       try connection.run(Self.setHost, .int32(host) + .text(position.host.name) + clock)
     }
   }
+
+  private func store(answers connection: Connection) throws(FleetError) {
+    // A host that answers an ask in two items of a batch answers with the last one.
+    var newest: [[Int64]: IncomingAnswer.Outcome] = [:]
+    for answer in answers {
+      if let host = numbers.hosts[answer.host.machine] { newest[[answer.ask, Int64(host)]] = answer.outcome }
+    }
+    if newest.isEmpty { return }
+    let sorted = newest.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+    let parameters = Parameters.int32(numbers.tenant) + .int64s(sorted.map { $0.key[0] })
+    let hosts = sorted.map { Int32(truncatingIfNeeded: $0.key[1]) }
+    try connection.run(Self.addAnswers, parameters + .int32s(hosts) + .texts(sorted.map(\.value.rawValue)))
+  }
+
+  // An answer to an ask of another tenant, or to none, is ignored.
+  private static let addAnswers = Statement(
+    name: "add_answers",
+    sql: """
+      insert into ask_answer (ask, host, outcome)
+      select i.ask, i.host, i.outcome from unnest($2::bigint[], $3::int[], $4::text[]) i (ask, host, outcome)
+      join ask a on a.id = i.ask and a.tenant = $1::int order by i.ask, i.host
+      on conflict (ask, host) do update set outcome = excluded.outcome, answered = now()
+      where ask_answer.outcome <> excluded.outcome
+      """)
 
   // The column `previous` keeps the group before the update, because RETURNING has only new values.
   private static let addReports = Statement(

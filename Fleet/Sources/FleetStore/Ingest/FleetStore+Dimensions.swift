@@ -46,6 +46,7 @@ extension FleetStore {
           need(count.build, release: nil)
           need(count.group, of: count.build)
         case .position(let position): need(position.host)
+        case .answer(let answer): need(answer.host)
         }
       }
     }

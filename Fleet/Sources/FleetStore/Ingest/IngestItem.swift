@@ -6,6 +6,8 @@ public enum IngestItem: Sendable, Equatable {
   case count(IncomingCount)
   /// The position that the host has reached in its own store.
   case position(IncomingPosition)
+  /// The answer to an ask of the fleet.
+  case answer(IncomingAnswer)
 }
 
 /// The host that sent an item.
@@ -164,7 +166,7 @@ public enum IngestOutcome: String, Sendable {
   case updated
   /// The same revision or a later one is already stored.
   case duplicate
-  /// The counter or the position is stored.
+  /// The counter, the position or the answer is stored.
   case counted
   /// The crash is older than the retention.
   case expired

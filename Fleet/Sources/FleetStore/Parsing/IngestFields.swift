@@ -8,6 +8,7 @@ struct IngestFields {
   var body: Range<Int>?
   var count: Count?
   var position: Position?
+  var answer: Answer?
 
   /// The limits of strings in bytes.
   ///
@@ -110,7 +111,8 @@ struct IngestFields {
     }
     if let count { return .count(try count.count(sender: host)) }
     if let position { return .position(try position.position(sender: host)) }
-    throw IngestProblem(.unknown, "an item needs one of the members 'report', 'count' and 'position'")
+    if let answer { return .answer(try answer.answer(sender: host)) }
+    throw IngestProblem(.unknown, "an item needs one of the members 'report', 'count', 'position' and 'answer'")
   }
 
   /// The host of an item.

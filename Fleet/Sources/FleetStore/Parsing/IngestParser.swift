@@ -75,6 +75,7 @@ public struct IngestParser: Sendable {
         fields.body = start..<scanner.offset
       case "count": fields.count = try .init(&scanner, depth: 1)
       case "position": fields.position = try .init(&scanner, depth: 1)
+      case "answer": fields.answer = try .init(&scanner, depth: 1)
       default: try scanner.skip(depth: 1)
       }
     }

@@ -8,7 +8,7 @@ struct Migration: Sendable {
 
   /// All steps, in order.
   static let all = [
-    first, newestReports, newestReportsOfPlaces, sums, keysOfOtherVersions, certificates, proofs,
+    first, newestReports, newestReportsOfPlaces, sums, keysOfOtherVersions, certificates, proofs, asks,
   ]
 
   /// The version of the schema that this program needs.
@@ -167,5 +167,19 @@ struct Migration: Sendable {
         alias int not null, build int not null, exact text not null, primary key (alias, build, exact));
       create index alias_exact_place on alias_exact (build, exact);
       create table alias_move (alias int not null, previous int not null, primary key (alias, previous));
+      """)
+
+  private static let asks = Migration(
+    version: 8, name: "asks to hosts, and their answers",
+    sql: """
+      create table ask (
+        id bigint generated always as identity primary key, tenant int not null references tenant,
+        program text not null, issue bigint not null, created timestamptz not null default now(),
+        expires timestamptz not null, withdrawn timestamptz);
+      create index ask_tenant on ask (tenant);
+
+      create table ask_answer (
+        ask bigint not null references ask, host int not null, outcome text not null,
+        answered timestamptz not null default now(), primary key (ask, host));
       """)
 }

@@ -14,6 +14,8 @@ struct FleetBatch {
   private var ids: [String] = []
   private var bytes = 0
   var counters = FleetCounters()
+  /// The asks that the fleet receives an answer to: reports of this batch.
+  private(set) var answers: [Int] = []
   /// The cursor after the last event of the batch.
   var cursor: String?
   /// The number of events of the batch.
@@ -38,6 +40,8 @@ struct FleetBatch {
     reportsSince = reportsSince ?? now
   }
 
+  mutating func add(answer ask: Int) { answers.append(ask) }
+
   mutating func add(event cursor: String, now: ContinuousClock.Instant) {
     self.cursor = cursor
     events += 1
@@ -48,6 +52,10 @@ struct FleetBatch {
   func body(_ host: FleetHost, stream: String) throws -> [UInt8] {
     var all = lines
     for count in counters.items() { all.append(try JSONValue.object(["count": count, "host": host.json]).encoded()) }
+    for ask in answers {
+      let answer: [String: JSONValue] = ["ask": .int(ask), "outcome": .string("sent")]
+      all.append(try JSONValue.object(["answer": .object(answer), "host": host.json]).encoded())
+    }
     if let cursor {
       let position: [String: JSONValue] = [
         "stream": .string(stream), "cursor": .string(cursor), "time": .int(Self.now_us()),
@@ -60,7 +68,7 @@ struct FleetBatch {
   /// Records that the fleet has the batch.
   mutating func markSent() {
     counters.markSent()
-    (lines, ids, bytes, cursor, events) = ([], [], 0, nil, 0)
+    (lines, ids, answers, bytes, cursor, events) = ([], [], [], 0, nil, 0)
     (reportsSince, since) = (nil, nil)
   }
 

@@ -43,6 +43,8 @@ public struct FleetClient: Sendable {
     var refused: Int
     /// The number of items that are older than the retention of the fleet.
     var expired: Int
+    /// What the fleet asks this host for.
+    var asks: [FleetAsk] = []
   }
 
   func send(_ body: [UInt8]) -> Outcome {
@@ -54,20 +56,31 @@ public struct FleetClient: Sendable {
       return .committed(
         Receipt(
           refusals: Self.refusals(reply), refused: max(0, items?["refused"]?.int ?? 0),
-          expired: max(0, items?["expired"]?.int ?? 0)))
+          expired: max(0, items?["expired"]?.int ?? 0), asks: FleetAsk.asks(in: reply)))
     case 400, 413, 422: return .refused(reason(answer, reply))
     default: return .later(reason(answer, reply), after: answer.retryAfter)
     }
   }
 
-  /// Requests from the fleet the cursor that this machine committed last; returns nil if there is none.
+  /// Where this machine is in the fleet.
+  struct Position {
+    /// The cursor that the machine committed last; nil if there is none.
+    var cursor: String?
+    /// The open asks that the machine has answered.
+    var answered: [Int]
+  }
+
+  /// Requests the position of this machine from the fleet.
   ///
   /// - Throws: `Later`, with the reason why the fleet does not answer.
-  func position(_ host: FleetHost, stream: String) throws(Later) -> String? {
+  func position(_ host: FleetHost, stream: String) throws(Later) -> Position {
     let answer = post([], to: "/v1/position?machine=\(host.machine)&stream=\(Self.escaped(stream))")
     let reply = JSONValue.decoded(answer.body)
     guard answer.status == 200, let reply else { throw Later(why: reason(answer, reply), after: answer.retryAfter) }
-    return reply["cursor"]?.string
+    guard case .array(let answered)? = reply["answered"] else {
+      return Position(cursor: reply["cursor"]?.string, answered: [])
+    }
+    return Position(cursor: reply["cursor"]?.string, answered: answered.prefix(FleetAsk.limit).compactMap(\.int))
   }
 
   struct Later: Error {

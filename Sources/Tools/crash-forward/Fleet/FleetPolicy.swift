@@ -30,11 +30,13 @@ struct FleetPolicy {
   init(perMinute: Int) { pace = Pace(perMinute: perMinute) }
 
   /// Returns whether the fleet receives this crash as a whole report, and remembers it as sent.
-  mutating func sendsWhole(_ report: CrashReport, at now: ContinuousClock.Instant) -> Bool {
+  ///
+  /// If the fleet asked for the report, only the rate limit can prevent it.
+  mutating func sendsWhole(_ report: CrashReport, isAsked: Bool = false, at now: ContinuousClock.Instant) -> Bool {
     let key = Key(group: report.group.key, program: report.process.name, build: report.process.buildID)
     let hour = FleetCounters.hour(of: report)
     let known = sent[key]
-    if let known, known.count >= Self.first, known.hour == hour { return false }
+    if !isAsked, let known, known.count >= Self.first, known.hour == hour { return false }
     var trial = pace
     guard trial.delay(at: now) == .zero else { return false }
     pace = trial

@@ -63,6 +63,7 @@ public struct FleetRunner: Sendable {
     var policy: FleetPolicy
     var batch = FleetBatch()
     var memory = FleetMemory()
+    var asks = FleetAsks()
     var pace = CounterPace()
     var host: FleetHost?
     /// The stream whose committed cursor is known.
@@ -129,8 +130,9 @@ public struct FleetRunner: Sendable {
         let known = try client.position(host, stream: stream)
         work.resumed = stream
         endWaiting()
-        guard let known else { return false }
-        work.unacknowledged = known
+        for ask in known.answered { work.asks.markAnswered(ask) }
+        guard let cursor = known.cursor else { return false }
+        work.unacknowledged = cursor
         return true
       } catch {
         around.board.change(Self.name) { $0.retries += 1 }
@@ -158,11 +160,20 @@ public struct FleetRunner: Sendable {
       refuse(received.report.id, "cannot read it after scrubbing")
       return
     }
+    let asks = work.asks.wanting(event.report)
     // The fleet has the earlier report, and moves its crash to the new group.
-    let isWhole = verdict == .moved || work.policy.sendsWhole(event.report, at: around.now())
+    let isWhole =
+      verdict == .moved || work.policy.sendsWhole(event.report, isAsked: !asks.isEmpty, at: around.now())
     work.memory.remember(received.report, isWhole: isWhole)
     if isWhole {
-      do { try work.batch.add(whole: event, host, now: around.now()) } catch {
+      do {
+        try work.batch.add(whole: event, host, now: around.now())
+        for ask in asks {
+          work.batch.add(answer: ask)
+          work.asks.markAnswered(ask)
+          around.log(.notice, "\(Self.name): sends report \(event.report.id), which the fleet asked for (ask \(ask))")
+        }
+      } catch {
         refuse(event.report.id, "cannot encode the report: \(error)")
       }
     } else {
@@ -187,6 +198,7 @@ public struct FleetRunner: Sendable {
       case .committed(let receipt):
         for (item, reason) in receipt.refusals { refuse(work.batch.id(ofLine: item) ?? "item \(item)", reason) }
         expire(receipt.expired)
+        work.asks.replace(receipt.asks)
         // Both numbers come from a server, and their sum may overflow.
         let dropped = receipt.refused.addingReportingOverflow(receipt.expired)
         let lost = dropped.overflow ? work.batch.events : min(work.batch.events, dropped.partialValue)

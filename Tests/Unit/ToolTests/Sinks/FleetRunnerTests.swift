@@ -11,7 +11,7 @@ import Testing
 @Suite("FleetRunner")
 struct FleetRunnerTests {
   /// One run with a simulated crashd and a simulated fleet.
-  private struct Run {
+  struct Run {
     var requests: [StubServer.Request]
     var acknowledged: [String]
     var counts: SinkCounts
@@ -40,8 +40,8 @@ struct FleetRunnerTests {
   ///
   /// Events have the cursors `e.1`, `e.2`, …, and the ids `a1`, `a2`, …. Between two readings of the clock, `step`
   /// passes.
-  private func run(
-    _ count: Int, position: String? = nil, step: Duration = .seconds(20), more: String = "",
+  func run(
+    _ count: Int, position: String? = nil, answered: String? = nil, step: Duration = .seconds(20), more: String = "",
     failsAcknowledgements: Int = 0,
     answer: @escaping @Sendable (StubServer.Request, Int) -> StubServer.Answer? = { _, _ in committed },
     event: @escaping @Sendable (Int) -> (id: String, more: String) = { ("a\($0)", "") }
@@ -50,7 +50,8 @@ struct FleetRunnerTests {
     let failures = Mutex(failsAcknowledgements)
     let server = try StubServer { request, earlier in
       request.line.contains("/v1/position")
-        ? StubServer.Answer(body: position.map { "{\"cursor\":\"\($0)\"}" } ?? #"{"cursor":null}"#)
+        ? StubServer.Answer(
+          body: "{\"cursor\":\(position.map { "\"\($0)\"" } ?? "null")\(answered.map { ",\"answered\":\($0)" } ?? "")}")
         : answer(request, earlier)
     }
     defer { server.stop() }

@@ -1,0 +1,144 @@
+// Keeps the asks of operators, and the answers of hosts.
+extension FleetStore {
+  /// The maximum number of open asks of a tenant, because each answer to a batch contains them all.
+  public static let askLimit = 8
+  /// The maximum number of keys of an ask: the newest ones of its issue.
+  private static let keyLimit = 4
+
+  /// Asks all hosts of the tenant for the next report of an issue.
+  ///
+  /// Returns the number of the ask; nil if the tenant has no such issue.
+  /// - Throws: `AskProblem.tooMany`, or a `FleetError`.
+  public func askForReport(issue: Int64, tenant: Int32, days: Int32) async throws -> Int64? {
+    try await add(tenant: tenant, issue: issue, days: days)
+  }
+
+  private func add(tenant: Int32, issue: Int64, days: Int32) async throws -> Int64? {
+    let (isFull, number) = try await run { connection throws(FleetError) in
+      try connection.transaction { () throws(FleetError) in
+        // Otherwise, two operators could add one ask too many.
+        try connection.run(Self.lockAsks, .int32(tenant))
+        let open = try connection.run(Self.countAsks, .int32(tenant)).first.flatMap { Int($0) } ?? 0
+        if open >= Self.askLimit { return (true, nil as Int64?) }
+        let parameters = Parameters.int32(tenant) + .int64(issue) + .int32(days)
+        return (false, try connection.run(Self.addAsk, parameters).first.flatMap { Int64($0) })
+      }
+    }
+    if isFull { throw AskProblem.tooMany }
+    return number
+  }
+
+  /// Returns the asks of a tenant, newest first.
+  public func asks(tenant: Int32, limit: Int32 = 100) async throws(FleetError) -> [AskState] {
+    try await retrying { connection throws(FleetError) in
+      try connection.run(Self.listAsks, .int32(tenant) + .int32(Int32(Self.keyLimit)) + .int32(limit)).rows
+        .compactMap { row in
+          guard let ask = Self.ask(row) else { return nil }
+          var answers: [String: Int64] = [:]
+          for part in row.text(7).split(separator: ",") {
+            let pair = part.split(separator: "=")
+            if pair.count == 2 { answers[String(pair[0])] = Int64(pair[1]) }
+          }
+          return AskState(
+            ask: ask, state: row.text(4), created: row.text(5), expires: row.text(6), answers: answers)
+        }
+    }
+  }
+
+  /// Withdraws an open ask, and returns false if the tenant has no such ask.
+  public func withdraw(ask: Int64, tenant: Int32) async throws(FleetError) -> Bool {
+    try await retrying { connection throws(FleetError) in
+      try connection.run(
+        Statement(
+          name: "withdraw_ask",
+          sql: """
+            update ask set withdrawn = coalesce(withdrawn, now())
+            where tenant = $1::int and id = $2::bigint and expires > now() returning id
+            """), .int32(tenant) + .int64(ask)
+      ).first != nil
+    }
+  }
+
+  /// Returns the open asks of all tenants, oldest first.
+  public func openAsks() async throws(FleetError) -> [Int32: [Ask]] {
+    try await run { connection throws(FleetError) in
+      var asks: [Int32: [Ask]] = [:]
+      for row in try connection.run(Self.findOpenAsks, .int32(Int32(Self.keyLimit))).rows {
+        if let ask = Self.ask(row) { asks[Int32(truncatingIfNeeded: row.integer(4)), default: []].append(ask) }
+      }
+      return asks
+    }
+  }
+
+  /// Returns the open asks that a machine has answered.
+  public func answeredAsks(tenant: Int32, machine: UInt128) async throws(FleetError) -> [Int64] {
+    try await retrying { connection throws(FleetError) in
+      try connection.run(
+        Statement(
+          name: "answered_asks",
+          sql: """
+            select a.id from ask a join ask_answer r on r.ask = a.id join host h on h.id = r.host
+            where a.tenant = $1::int and h.tenant = $1::int and h.machine = $2::uuid and a.withdrawn is null
+              and a.expires > now() order by a.id
+            """), .int32(tenant) + .uuid(machine)
+      ).rows.map { $0.integer(0) }
+    }
+  }
+
+  private static func ask(_ row: [String?]) -> Ask? {
+    let keys = row.text(3).split(separator: "\n").map(String.init)
+    return Ask(
+      id: row.integer(0), program: row.text(1), subject: .report(issue: row.integer(2), keys: keys))
+  }
+
+  private static let lockAsks = Statement(name: "lock_asks", sql: "select pg_advisory_xact_lock(1634954099, $1::int)")
+
+  private static let countAsks = Statement(
+    name: "count_asks",
+    sql: "select count(*) from ask where tenant = $1::int and withdrawn is null and expires > now()")
+
+  private static let addAsk = Statement(
+    name: "add_ask",
+    sql: """
+      insert into ask (tenant, program, issue, expires)
+      select tenant, program, id, now() + $3::int * interval '1 day' from issue
+      where tenant = $1::int and id = $2::bigint returning id
+      """)
+
+  // Keys contain no line breaks, because hosts' keys with control characters are not asked for.
+  private static let keys = """
+    (select string_agg(key, E'\\n' order by id) from (
+      select l.id, l.key from alias l where l.issue = a.issue and l.key !~ '[[:cntrl:]]'
+      order by l.id desc limit LIMIT) newest)
+    """
+
+  private static let listAsks = Statement(
+    name: "list_asks",
+    sql: """
+      select a.id, a.program, a.issue, \(keys.replacing("LIMIT", with: "$2::int")),
+        case when a.withdrawn is not null then 'withdrawn' when a.expires <= now() then 'expired' else 'open' end,
+        to_char(a.created at time zone 'UTC', 'YYYY-MM-DD HH24:MI'),
+        to_char(a.expires at time zone 'UTC', 'YYYY-MM-DD HH24:MI'), (
+          select string_agg(outcome || '=' || hosts, ',' order by outcome) from (
+            select outcome, count(*) hosts from ask_answer r where r.ask = a.id group by outcome) sum)
+      from ask a where a.tenant = $1::int order by a.id desc limit $3::int
+      """)
+
+  private static let findOpenAsks = Statement(
+    name: "open_asks",
+    sql: """
+      select a.id, a.program, a.issue, \(keys.replacing("LIMIT", with: "$1::int")), a.tenant
+      from ask a where a.withdrawn is null and a.expires > now() order by a.id limit 10000
+      """)
+}
+
+/// The reason why an ask cannot be added.
+public enum AskProblem: Error, CustomStringConvertible {
+  /// The tenant has the maximum number of open asks.
+  case tooMany
+
+  /// One sentence that says what to do.
+  public var description: String {
+    "the tenant has \(FleetStore.askLimit) open asks already; withdraw one with 'crash-fleet ask withdraw'"
+  }
+}

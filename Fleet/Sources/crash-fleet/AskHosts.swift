@@ -1,0 +1,73 @@
+import ArgumentParser
+import CrashReport
+import FleetStore
+
+/// Asks hosts for reports, and shows their answers.
+struct AskHosts: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "ask", abstract: "Ask the hosts of a tenant for the next report of an issue",
+    discussion: """
+      A host learns of an ask from the answer to its next batch, and answers each ask once.
+      """,
+    subcommands: [List.self, Report.self, Withdraw.self], defaultSubcommand: List.self)
+
+  /// The options of the commands that add an ask.
+  struct Expiry: ParsableArguments {
+    @Option(help: "End the ask after this many days, 1 to 90")
+    var days: Int32 = 7
+
+    func validate() throws {
+      if !(1...90).contains(days) { throw ValidationError("invalid value '\(days)' for --days: it takes 1 to 90") }
+    }
+  }
+
+  struct List: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "List asks, and the number of hosts by their answer")
+
+    @OptionGroup var options: Issues.Options
+
+    func run() async throws {
+      for state in try await options.withTenant({ try await $0.asks(tenant: $1) }) {
+        let answers = state.answers.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+        let hosts = answers.isEmpty ? "no answers" : answers.joined(separator: ", ")
+        let subject =
+          switch state.ask.subject {
+          case .report(let issue, _): "report of issue \(issue)"
+          }
+        print(
+          CleanText.line(
+            "\(state.ask.id)  \(state.state)  \(hosts)  until \(state.expires) UTC  \(state.ask.program)  \(subject)"))
+      }
+    }
+  }
+
+  struct Report: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Ask each host for its next whole report of an issue, and print the number of the ask")
+
+    @OptionGroup var options: Issues.Options
+    @OptionGroup var expiry: Expiry
+    @Argument(help: "The number of the issue") var issue: Int64
+
+    func run() async throws {
+      let number = try await options.withTenant {
+        try await $0.askForReport(issue: issue, tenant: $1, days: expiry.days)
+      }
+      guard let number else { throw Failure("the tenant has no issue \(issue)") }
+      print(number)
+    }
+  }
+
+  struct Withdraw: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Withdraw an ask")
+
+    @OptionGroup var options: Issues.Options
+    @Argument(help: "The number of the ask, as 'ask list' shows it") var ask: Int64
+
+    func run() async throws {
+      guard try await options.withTenant({ try await $0.withdraw(ask: ask, tenant: $1) }) else {
+        throw Failure("the tenant has no open ask \(ask); see 'crash-fleet ask list'")
+      }
+    }
+  }
+}

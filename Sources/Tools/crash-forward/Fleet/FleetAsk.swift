@@ -1,0 +1,44 @@
+import CrashProtocol
+import CrashReport
+
+/// What the fleet asks this host for, as the answer to a batch contains it.
+///
+/// Every byte is untrusted. An ask of an unknown kind, or with a value that cannot be valid, is ignored.
+struct FleetAsk: Equatable {
+  /// The kinds of asks that this version knows.
+  enum Subject: Equatable {
+    /// The next report of a group of a program, which has one of these keys.
+    case report(program: String, groups: Set<String>)
+  }
+
+  /// The limits of one answer.
+  static let (limit, groupLimit) = (16, 8)
+  private static let (nameBytes, keyBytes) = (256, 128)
+
+  var id: Int
+  var subject: Subject
+
+  init?(_ json: JSONValue) {
+    guard let id = json["id"]?.int, id > 0 else { return nil }
+    guard let report = json["report"], let program = Self.name(report["program"], Self.nameBytes),
+      case .array(let keys)? = report["groups"]
+    else { return nil }
+    let groups = Set(keys.prefix(Self.groupLimit).compactMap { Self.name($0, Self.keyBytes) })
+    if groups.isEmpty { return nil }
+    (self.id, subject) = (id, .report(program: program, groups: groups))
+  }
+
+  /// Returns the asks of an answer; the first ones, if there are too many.
+  static func asks(in reply: JSONValue?) -> [FleetAsk] {
+    guard case .array(let entries)? = reply?["asks"] else { return [] }
+    return entries.prefix(limit).compactMap(FleetAsk.init)
+  }
+
+  /// A text that can be a name: not empty, not too long, and without control characters.
+  private static func name(_ value: JSONValue?, _ limitBytes: Int) -> String? {
+    guard let text = value?.string, (1...limitBytes).contains(text.utf8.count), text == CleanText.line(text) else {
+      return nil
+    }
+    return text
+  }
+}

@@ -1,0 +1,34 @@
+import CrashReport
+
+/// The open asks of the fleet, and which of them this host has answered.
+///
+/// The fleet stores an answer in the transaction of its batch. A new run of the forwarder receives the answered asks
+/// together with its position, so it answers none twice.
+struct FleetAsks {
+  /// The maximum number of answered asks to remember; more than a fleet has at once.
+  private static let limit = 256
+
+  private var open: [FleetAsk] = []
+  private var answered: [Int] = []
+
+  /// Replaces the open asks by those of the newest answer of the fleet.
+  mutating func replace(_ asks: [FleetAsk]) { open = asks }
+
+  /// Records that an ask needs no answer any more.
+  mutating func markAnswered(_ id: Int) {
+    if answered.contains(id) { return }
+    if answered.count == Self.limit { answered.removeFirst() }
+    answered.append(id)
+  }
+
+  /// Returns the asks that want this report and have no answer yet.
+  func wanting(_ report: CrashReport) -> [Int] {
+    open.compactMap { ask in
+      switch ask.subject {
+      case .report(let program, let groups):
+        guard program == report.process.name, groups.contains(report.group.key) else { return nil }
+        return answered.contains(ask.id) ? nil : ask.id
+      }
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import CrashProtocol
+import CrashReport
+import Synchronization
+import Testing
+
+@testable import crash_forward
+
+// Asks of the fleet for a report.
+extension FleetRunnerTests {
+  private static func committed(asks: String) -> StubServer.Answer {
+    StubServer.Answer(body: #"{"committed":true,"items":{"stored":1},"refused":[],"asks":\#(asks)}"#)
+  }
+
+  private func answers(_ run: Run) -> [Int] { run.bodies.joined().compactMap { $0["answer"]?["ask"]?.int } }
+
+  @Test("the next crash of a group for which the fleet asked is sent whole, once for each ask")
+  func asked() throws {
+    let batches = Mutex(0)
+    let run = try run(9) { _, _ in
+      let number = batches.withLock { count in
+        count += 1
+        return count
+      }
+      let asks = (number < 6 ? [7] : [7, 8]).map { #"{"id":\#($0),"report":{"program":"shop","groups":["x","k"]}}"# }
+      return number < 4 ? Self.committed(asks: "[]") : Self.committed(asks: "[\(asks.joined(separator: ","))]")
+    }
+    // Each crash is a batch. The fourth answer contains the first ask, and the sixth one also the second ask.
+    #expect(run.whole == ["a1", "a2", "a3", "a5", "a7"])
+    #expect(answers(run) == [7, 8])
+    let batch = try #require(run.bodies.first { $0.contains { $0["answer"] != nil } })
+    #expect(batch.first?["report"]?["id"]?.string == "a5")
+    #expect(batch[1]["answer"]?["outcome"]?.string == "sent" && batch[1]["host"]?["machine"] != nil)
+    #expect(run.log.filter { $0.contains("which the fleet asked for") }.count == 2)
+    #expect(run.counts.delivered == 9)
+  }
+
+  @Test("a new run does not answer an ask that the fleet has an answer to")
+  func answered() throws {
+    let asks = #"[{"id":7,"report":{"program":"shop","groups":["k"]}}]"#
+    let run = try run(6, answered: "[7]") { _, _ in Self.committed(asks: asks) }
+    #expect(run.whole == ["a1", "a2", "a3"] && answers(run).isEmpty)
+  }
+
+  @Test("a report that is sent anyway also answers the ask")
+  func answeredAnyway() throws {
+    let asks = #"[{"id":7,"report":{"program":"shop","groups":["k"]}}]"#
+    let run = try run(5) { _, _ in Self.committed(asks: asks) }
+    #expect(run.whole == ["a1", "a2", "a3"] && answers(run) == [7])
+  }
+
+  @Test(
+    "asks of unknown kinds, with wrong types or for other crashes change nothing",
+    arguments: [
+      #"{"id":7}"#, "7", #"[{"id":7,"memory":{"program":"shop","groups":["k"]}}]"#, #"[{"report":{}},[],null,3,"k"]"#,
+      #"[{"id":0,"report":{"program":"shop","groups":["k"]}}]"#,
+      #"[{"id":"7","report":{"program":"shop","groups":["k"]}}]"#,
+      #"[{"id":7,"report":{"program":"shop","groups":"k"}}]"#, #"[{"id":7,"report":{"program":"shop","groups":[]}}]"#,
+      #"[{"id":7,"report":{"program":"mail","groups":["k"]}}]"#,
+      #"[{"id":7,"report":{"program":"shop","groups":["other"]}}]"#,
+      #"[{"id":7,"report":{"program":"shop\u0007","groups":["k"]}}]"#,
+      "[\(String(repeating: "[", count: 20))\(String(repeating: "]", count: 20))]",
+    ])
+  func strangeAsks(asks: String) throws {
+    let run = try run(6) { _, _ in Self.committed(asks: asks) }
+    #expect(run.whole == ["a1", "a2", "a3"] && answers(run).isEmpty && run.counts.delivered == 6)
+  }
+
+  @Test("an answer of the fleet has at most 16 asks of eight groups")
+  func bounds() throws {
+    let keys = (0..<1_000).map { "\"k\($0)\"" }.joined(separator: ",")
+    let entries = (1...1_000).map { #"{"id":\#($0),"report":{"program":"shop","groups":[\#(keys)]}}"# }.prefix(40)
+    let reply = try #require(JSONValue(parsing: Array("{\"asks\":[\(entries.joined(separator: ","))]}".utf8)))
+    let asks = FleetAsk.asks(in: reply)
+    #expect(asks.map(\.id) == Array(1...16))
+    #expect(asks[0].subject == .report(program: "shop", groups: Set((0..<8).map { "k\($0)" })))
+    let long = String(repeating: "x", count: 257)
+    let names = [#""program":"\#(long)","groups":["k"]"#, #""program":"shop","groups":["\#(long)"]"#]
+    for name in names {
+      let reply = JSONValue(parsing: Array(#"{"asks":[{"id":1,"report":{\#(name)}}]}"#.utf8))
+      #expect(reply != nil && FleetAsk.asks(in: reply).isEmpty)
+    }
+  }
+
+  @Test("an ask does not exceed the rate, and stays open until it is answered")
+  func askedRate() throws {
+    var policy = FleetPolicy(perMinute: 6)
+    let report = try Sample.received(id: "a").report
+    let now = ContinuousClock.now
+    let sent = (0..<50).filter { _ in policy.sendsWhole(report, isAsked: true, at: now) }
+    #expect((1...2).contains(sent.count))
+    let isSentLater = policy.sendsWhole(report, isAsked: true, at: now + .seconds(60))
+    #expect(isSentLater)
+  }
+
+  @Test("the last 256 answered asks are remembered")
+  func memory() throws {
+    let report = try Sample.received(id: "a").report
+    let entry = #"{"id":1,"report":{"program":"shop","groups":["k"]}}"#
+    var asks = FleetAsks()
+    asks.replace(FleetAsk.asks(in: JSONValue(parsing: Array("{\"asks\":[\(entry)]}".utf8))))
+    #expect(asks.wanting(report) == [1])
+    asks.markAnswered(1)
+    for id in 2...256 { asks.markAnswered(id) }
+    #expect(asks.wanting(report) == [])
+    asks.markAnswered(257)
+    #expect(asks.wanting(report) == [1])
+  }
+}
