@@ -61,6 +61,8 @@ final class AskCache: Sendable {
     case .report(_, let keys):
       let groups = keys.map(FleetReply.quoted).joined(separator: ",")
       return "{\"id\":\(ask.id),\"report\":{\"program\":\(program),\"groups\":[\(groups)]}}"
+    case .protection(let className):
+      return "{\"id\":\(ask.id),\"protect\":{\"program\":\(program),\"class\":\(FleetReply.quoted(className))}}"
     }
   }
 }

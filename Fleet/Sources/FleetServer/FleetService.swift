@@ -143,10 +143,12 @@ struct FleetService: Sendable {
     } catch { throw outage.refusal(error) }
   }
 
-  /// Whether pages show the item: it is neither the position of a host, nor expired or stored before.
+  /// Whether pages show the item: it is a crash that is neither expired nor stored before.
   private static func changesPages(_ item: IngestItem, _ outcome: IngestOutcome) -> Bool {
-    if case .position = item { return false }
-    return outcome != .expired && outcome != .duplicate
+    switch item {
+    case .report, .count: outcome != .expired && outcome != .duplicate
+    case .position, .answer: false
+    }
   }
 
   private func position(_ request: Request, _ context: FleetContext) async throws(Refusal) -> Response {

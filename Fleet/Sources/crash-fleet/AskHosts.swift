@@ -5,11 +5,12 @@ import FleetStore
 /// Asks hosts for reports, and shows their answers.
 struct AskHosts: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "ask", abstract: "Ask the hosts of a tenant for the next report of an issue",
+    commandName: "ask", abstract: "Ask the hosts of a tenant for a report, or for the protection of a class",
     discussion: """
-      A host learns of an ask from the answer to its next batch, and answers each ask once.
+      A host learns of an ask from the answer to its next batch, and answers each ask once. \
+      A host protects a class only if its own setting fleet.allow-protection is true.
       """,
-    subcommands: [List.self, Report.self, Withdraw.self], defaultSubcommand: List.self)
+    subcommands: [List.self, Report.self, Protect.self, Withdraw.self], defaultSubcommand: List.self)
 
   /// The options of the commands that add an ask.
   struct Expiry: ParsableArguments {
@@ -33,6 +34,7 @@ struct AskHosts: AsyncParsableCommand {
         let subject =
           switch state.ask.subject {
           case .report(let issue, _): "report of issue \(issue)"
+          case .protection(let className): "protection of \(className)"
           }
         print(
           CleanText.line(
@@ -55,6 +57,37 @@ struct AskHosts: AsyncParsableCommand {
       }
       guard let number else { throw Failure("the tenant has no issue \(issue)") }
       print(number)
+    }
+  }
+
+  struct Protect: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Ask each host to protect a class against use-after-free, and print the number of the ask",
+      discussion: """
+        A host that protects the class does so until its operator runs crashctl dangling reset, also after the ask has \
+        expired or is withdrawn.
+        """)
+
+    @OptionGroup var options: Issues.Options
+    @OptionGroup var expiry: Expiry
+    @Argument(help: "The name of the program") var program: String
+    @Argument(help: "The full name of the class, such as App.Session") var className: String
+
+    func validate() throws {
+      guard Self.isName(program, 256), Self.isName(className, 512), !className.contains(" ") else {
+        throw ValidationError("give the names of a program and a class, such as shop App.Session")
+      }
+    }
+
+    func run() async throws {
+      let number = try await options.withTenant {
+        try await $0.askForProtection(program: program, className: className, tenant: $1, days: expiry.days)
+      }
+      if let number { print(number) }
+    }
+
+    private static func isName(_ text: String, _ limitBytes: Int) -> Bool {
+      (1...limitBytes).contains(text.utf8.count) && text == CleanText.line(text)
     }
   }
 

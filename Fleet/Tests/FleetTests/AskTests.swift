@@ -91,6 +91,21 @@ struct AskTests {
     #expect(try await test.store.askForReport(issue: 1, tenant: test.tenant, days: 7) != nil)
   }
 
+  @Test("an ask for protection has a program and a class, and a refusal can change to another answer")
+  func protection() async throws {
+    let test = try await TestStore()
+    let ask = try #require(
+      try await test.store.askForProtection(program: "shop", className: "Shop.Cart", tenant: test.tenant, days: 7))
+    #expect(
+      try await test.store.openAsks()[test.tenant]
+        == [Ask(id: ask, program: "shop", subject: .protection(className: "Shop.Cart"))])
+    _ = try await test.ingest([answer(ask, host: 7, .refused), answer(ask, host: 8, .refused)])
+    #expect(try await test.store.answeredAsks(tenant: test.tenant, machine: 7) == [])
+    _ = try await test.ingest([answer(ask, host: 7, .protected)])
+    #expect(try await test.store.answeredAsks(tenant: test.tenant, machine: 7) == [ask])
+    #expect(try await test.store.asks(tenant: test.tenant).first?.answers == ["protected": 1, "refused": 1])
+  }
+
   @Test("an answer needs the number of an ask, a known outcome and a host")
   func parsing() throws {
     func item(_ text: String) throws -> Result<IngestItem, IngestProblem> {
@@ -151,6 +166,10 @@ struct AskTests {
     #expect(try run("list").output.hasPrefix("1  withdrawn  "))
     #expect(try run("report", "2").output == "crash-fleet: the tenant has no issue 2\n")
     #expect(try run("report", "1", "--days", "91").status == 2)
+    #expect(try run("protect", "shop", "Shop.Cart").output == "2\n")
+    #expect(try run().output.hasPrefix("2  open  no answers  until "))
+    #expect(try run().output.contains(" UTC  shop  protection of Shop.Cart\n1  withdrawn  "))
+    #expect(try run("protect", "shop", "A B").status == 2)
     #expect(try run("withdraw", "7").output.contains("no open ask 7; see 'crash-fleet ask list'"))
   }
 
@@ -179,7 +198,8 @@ struct AskTests {
         return count
       }
       if number == 2 { throw .busy(limit: 1) }
-      return number == 1 ? [5: [ask]] : [:]
+      let protection = Ask(id: 4, program: "p", subject: .protection(className: "A"))
+      return number == 1 ? [5: [ask], 6: [protection]] : [:]
     }
     let expected = #"[{"id":3,"report":{"program":"a\"b","groups":["k"]}}]"#
     #expect(await cache.asks(of: 5) == expected)
@@ -187,7 +207,8 @@ struct AskTests {
       for _ in 0..<50 { group.addTask { await cache.asks(of: 5) } }
       for await asks in group { #expect(asks == expected) }
     }
-    #expect(await cache.asks(of: 6) == nil)
+    #expect(await cache.asks(of: 6) == #"[{"id":4,"protect":{"program":"p","class":"A"}}]"#)
+    #expect(await cache.asks(of: 7) == nil)
     #expect(calls.withLock { $0 } == 1)
     clock.advance(.seconds(5))
     #expect(await cache.asks(of: 5) == expected)

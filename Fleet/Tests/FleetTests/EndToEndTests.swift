@@ -44,8 +44,8 @@ struct EndToEndTests {
       try? FileManager.default.removeItem(atPath: directory)
     }
 
-    func startForward() async throws {
-      forward = try start("crash-forward", ["--config", "/dev/null"])
+    func startForward(_ settings: [String: String] = [:]) async throws {
+      forward = try start("crash-forward", ["--config", "/dev/null"], settings)
       // A new subscriber begins with the next crash.
       try await TestPostgres.wait(for: "a subscription of crash-forward") {
         // Without any subscriber, the command fails.
@@ -63,20 +63,20 @@ struct EndToEndTests {
       process.waitUntilExit()
     }
 
-    private func start(_ program: String, _ arguments: [String], errors: Pipe? = nil) throws -> Process {
+    private func start(
+      _ program: String, _ arguments: [String], _ settings: [String: String] = [:], errors: Pipe? = nil
+    ) throws -> Process {
       let process = Process()
       process.executableURL = URL(fileURLWithPath: "\(binaries)/\(program)")
-      (process.arguments, process.environment) = (arguments, environment)
+      (process.arguments, process.environment) = (arguments, environment.merging(settings) { $1 })
       process.standardOutput = FileHandle.nullDevice
       process.standardError = errors ?? FileHandle.nullDevice
       try process.run()
       return process
     }
 
-    private func control(_ arguments: [String]) throws -> String {
-      try TestPostgres.run(
-        "\(binaries)/crashctl",
-        arguments.prefix(1) + ["--socket", environment["CRASHD_SOCKET"] ?? ""] + arguments.dropFirst())
+    func control(_ arguments: [String]) throws -> String {
+      try TestPostgres.run("\(binaries)/crashctl", arguments + ["--socket", environment["CRASHD_SOCKET"] ?? ""])
     }
   }
 
@@ -109,6 +109,36 @@ struct EndToEndTests {
     try host.crash("force-unwrap")
     try await waitForCrashes(4)
     #expect(try fleet.test.hasSum(4))
+  }
+
+  @Test("a host protects a class for which an operator of the fleet asks only if its own setting allows it")
+  func protection() async throws {
+    let fleet = try await FleetProcess()
+    let (store, tenant) = (fleet.test.store, fleet.test.tenant)
+    let host = try await Host(fleet)
+    try host.crash("array-index")
+    let ask = try #require(
+      try await store.askForProtection(program: "crash-maker", className: "Shop.Cart", tenant: tenant, days: 1))
+    func waitForAnswer(_ outcome: String) async throws {
+      var crashes = 0
+      while try await store.asks(tenant: tenant).first?.answers[outcome] == nil, crashes < 20 {
+        let stored = try fleet.test.query("select coalesce(sum(crashes), 0) from issue")
+        try host.crash("array-index")
+        crashes += 1
+        try await TestPostgres.wait(for: "the commit of a crash") {
+          try fleet.test.query("select coalesce(sum(crashes), 0) from issue") != stored
+        }
+      }
+      #expect(try await store.asks(tenant: tenant).map(\.answers) == [[outcome: 1]])
+    }
+    try await waitForAnswer("refused")
+    func policies() throws -> String { try host.control(["varlink", "call", "DanglingPolicies", "{}"]) }
+    #expect(try !policies().contains("Shop.Cart"))
+    host.killForward()
+    try await host.startForward(["CRASH_FORWARD_FLEET_ALLOW_PROTECTION": "true"])
+    try await waitForAnswer("protected")
+    #expect(try policies().contains("Shop.Cart"))
+    #expect(try fleet.test.query("select string_agg(ask::text, ',') from ask_answer") == "\(ask)")
   }
 
   @Test("a host sends the next report of an issue whole when an operator asks for it")

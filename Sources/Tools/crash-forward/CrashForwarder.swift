@@ -40,7 +40,8 @@ public struct CrashForwarder: Sendable {
       let common = settings.fleet
       return FleetRunner(
         client, subscriber: "\(settings.subscriber).\(FleetRunner.name)", filter: common.program,
-        perMinute: common.perMinute, scrubber: common.scrubs ? scrubber : nil, around: around)
+        perMinute: common.perMinute, allowsProtection: settings.allowsFleetProtection,
+        scrubber: common.scrubs ? scrubber : nil, around: around)
     }
   }
 

@@ -13,6 +13,8 @@ public struct SinkCounts: Sendable, Equatable {
   public var lost = 0
   /// The number of skipped duplicates: crashes that were received again without new data for the sink.
   public var repeated = 0
+  /// The number of asks of the fleet that this host refused.
+  public var refusedAsks = 0
   /// The number of failed attempts that are retried.
   public var retries = 0
   /// The reason why the sink waits before its next attempt.
@@ -26,6 +28,7 @@ public struct SinkCounts: Sendable, Equatable {
     if refused > 0 { parts.append("\(refused) refused") }
     if expired > 0 { parts.append("\(expired) expired") }
     if lost > 0 { parts.append("\(lost) lost") }
+    if refusedAsks > 0 { parts.append("\(refusedAsks) asks refused") }
     return "\(name): " + parts.joined(separator: ", ") + (failure.map { ", waiting: \($0)" } ?? "")
   }
 }

@@ -4,6 +4,8 @@ public struct Ask: Sendable, Equatable {
   public enum Subject: Sendable, Equatable {
     /// The next report of the crashes of an issue, which has these keys.
     case report(issue: Int64, keys: [String])
+    /// The protection of a class against use-after-free.
+    case protection(className: String)
   }
 
   /// The number of the ask.
@@ -32,6 +34,10 @@ public struct IncomingAnswer: Sendable, Equatable {
   public enum Outcome: String, Sendable {
     /// The batch contains the report.
     case sent
+    /// crashd protects the class on this host.
+    case protected
+    /// The policy of the host does not allow it.
+    case refused
   }
 
   /// The machine.

@@ -10,18 +10,25 @@ extension FleetStore {
   /// Returns the number of the ask; nil if the tenant has no such issue.
   /// - Throws: `AskProblem.tooMany`, or a `FleetError`.
   public func askForReport(issue: Int64, tenant: Int32, days: Int32) async throws -> Int64? {
-    try await add(tenant: tenant, issue: issue, days: days)
+    try await add(Self.addReportAsk, tenant, .int64(issue) + .int32(days))
   }
 
-  private func add(tenant: Int32, issue: Int64, days: Int32) async throws -> Int64? {
+  /// Asks all hosts of the tenant to protect a class of a program, and returns the number of the ask.
+  /// - Throws: `AskProblem.tooMany`, or a `FleetError`.
+  public func askForProtection(
+    program: String, className: String, tenant: Int32, days: Int32
+  ) async throws -> Int64? {
+    try await add(Self.addProtectionAsk, tenant, .text(program) + .text(className) + .int32(days))
+  }
+
+  private func add(_ statement: Statement, _ tenant: Int32, _ parameters: Parameters) async throws -> Int64? {
     let (isFull, number) = try await run { connection throws(FleetError) in
       try connection.transaction { () throws(FleetError) in
         // Otherwise, two operators could add one ask too many.
         try connection.run(Self.lockAsks, .int32(tenant))
         let open = try connection.run(Self.countAsks, .int32(tenant)).first.flatMap { Int($0) } ?? 0
         if open >= Self.askLimit { return (true, nil as Int64?) }
-        let parameters = Parameters.int32(tenant) + .int64(issue) + .int32(days)
-        return (false, try connection.run(Self.addAsk, parameters).first.flatMap { Int64($0) })
+        return (false, try connection.run(statement, .int32(tenant) + parameters).first.flatMap { Int64($0) })
       }
     }
     if isFull { throw AskProblem.tooMany }
@@ -35,12 +42,12 @@ extension FleetStore {
         .compactMap { row in
           guard let ask = Self.ask(row) else { return nil }
           var answers: [String: Int64] = [:]
-          for part in row.text(7).split(separator: ",") {
+          for part in row.text(8).split(separator: ",") {
             let pair = part.split(separator: "=")
             if pair.count == 2 { answers[String(pair[0])] = Int64(pair[1]) }
           }
           return AskState(
-            ask: ask, state: row.text(4), created: row.text(5), expires: row.text(6), answers: answers)
+            ask: ask, state: row.text(5), created: row.text(6), expires: row.text(7), answers: answers)
         }
     }
   }
@@ -64,13 +71,15 @@ extension FleetStore {
     try await run { connection throws(FleetError) in
       var asks: [Int32: [Ask]] = [:]
       for row in try connection.run(Self.findOpenAsks, .int32(Int32(Self.keyLimit))).rows {
-        if let ask = Self.ask(row) { asks[Int32(truncatingIfNeeded: row.integer(4)), default: []].append(ask) }
+        if let ask = Self.ask(row) { asks[Int32(truncatingIfNeeded: row.integer(5)), default: []].append(ask) }
       }
       return asks
     }
   }
 
   /// Returns the open asks that a machine has answered.
+  ///
+  /// An ask that the machine refused is not among them, because its policy can change before its next start.
   public func answeredAsks(tenant: Int32, machine: UInt128) async throws(FleetError) -> [Int64] {
     try await retrying { connection throws(FleetError) in
       try connection.run(
@@ -79,16 +88,20 @@ extension FleetStore {
           sql: """
             select a.id from ask a join ask_answer r on r.ask = a.id join host h on h.id = r.host
             where a.tenant = $1::int and h.tenant = $1::int and h.machine = $2::uuid and a.withdrawn is null
-              and a.expires > now() order by a.id
+              and a.expires > now() and r.outcome <> 'refused' order by a.id
             """), .int32(tenant) + .uuid(machine)
       ).rows.map { $0.integer(0) }
     }
   }
 
   private static func ask(_ row: [String?]) -> Ask? {
-    let keys = row.text(3).split(separator: "\n").map(String.init)
-    return Ask(
-      id: row.integer(0), program: row.text(1), subject: .report(issue: row.integer(2), keys: keys))
+    let subject: Ask.Subject
+    if let className = row[4] {
+      subject = .protection(className: className)
+    } else {
+      subject = .report(issue: row.integer(2), keys: row.text(3).split(separator: "\n").map(String.init))
+    }
+    return Ask(id: row.integer(0), program: row.text(1), subject: subject)
   }
 
   private static let lockAsks = Statement(name: "lock_asks", sql: "select pg_advisory_xact_lock(1634954099, $1::int)")
@@ -97,8 +110,15 @@ extension FleetStore {
     name: "count_asks",
     sql: "select count(*) from ask where tenant = $1::int and withdrawn is null and expires > now()")
 
-  private static let addAsk = Statement(
-    name: "add_ask",
+  private static let addProtectionAsk = Statement(
+    name: "add_protection_ask",
+    sql: """
+      insert into ask (tenant, program, class, expires)
+      values ($1::int, $2::text, $3::text, now() + $4::int * interval '1 day') returning id
+      """)
+
+  private static let addReportAsk = Statement(
+    name: "add_report_ask",
     sql: """
       insert into ask (tenant, program, issue, expires)
       select tenant, program, id, now() + $3::int * interval '1 day' from issue
@@ -115,7 +135,7 @@ extension FleetStore {
   private static let listAsks = Statement(
     name: "list_asks",
     sql: """
-      select a.id, a.program, a.issue, \(keys.replacing("LIMIT", with: "$2::int")),
+      select a.id, a.program, a.issue, \(keys.replacing("LIMIT", with: "$2::int")), a.class,
         case when a.withdrawn is not null then 'withdrawn' when a.expires <= now() then 'expired' else 'open' end,
         to_char(a.created at time zone 'UTC', 'YYYY-MM-DD HH24:MI'),
         to_char(a.expires at time zone 'UTC', 'YYYY-MM-DD HH24:MI'), (
@@ -127,7 +147,7 @@ extension FleetStore {
   private static let findOpenAsks = Statement(
     name: "open_asks",
     sql: """
-      select a.id, a.program, a.issue, \(keys.replacing("LIMIT", with: "$1::int")), a.tenant
+      select a.id, a.program, a.issue, \(keys.replacing("LIMIT", with: "$1::int")), a.class, a.tenant
       from ask a where a.withdrawn is null and a.expires > now() order by a.id limit 10000
       """)
 }

@@ -8,7 +8,7 @@ struct Migration: Sendable {
 
   /// All steps, in order.
   static let all = [
-    first, newestReports, newestReportsOfPlaces, sums, keysOfOtherVersions, certificates, proofs, asks,
+    first, newestReports, newestReportsOfPlaces, sums, keysOfOtherVersions, certificates, proofs, asks, protectionAsks,
   ]
 
   /// The version of the schema that this program needs.
@@ -181,5 +181,12 @@ struct Migration: Sendable {
       create table ask_answer (
         ask bigint not null references ask, host int not null, outcome text not null,
         answered timestamptz not null default now(), primary key (ask, host));
+      """)
+
+  private static let protectionAsks = Migration(
+    version: 9, name: "asks for the protection of classes",
+    sql: """
+      alter table ask alter column issue drop not null, add column class text,
+        add check ((issue is null) <> (class is null));
       """)
 }

@@ -9,23 +9,35 @@ struct FleetAsk: Equatable {
   enum Subject: Equatable {
     /// The next report of a group of a program, which has one of these keys.
     case report(program: String, groups: Set<String>)
+    /// The protection of a class of a program against use-after-free.
+    case protect(program: String, className: String)
   }
 
   /// The limits of one answer.
   static let (limit, groupLimit) = (16, 8)
   private static let (nameBytes, keyBytes) = (256, 128)
+  /// The longest name of a class that crashd accepts.
+  private static let classBytes = 512
 
   var id: Int
   var subject: Subject
 
   init?(_ json: JSONValue) {
     guard let id = json["id"]?.int, id > 0 else { return nil }
-    guard let report = json["report"], let program = Self.name(report["program"], Self.nameBytes),
+    self.id = id
+    if let report = json["report"], let program = Self.name(report["program"], Self.nameBytes),
       case .array(let keys)? = report["groups"]
-    else { return nil }
-    let groups = Set(keys.prefix(Self.groupLimit).compactMap { Self.name($0, Self.keyBytes) })
-    if groups.isEmpty { return nil }
-    (self.id, subject) = (id, .report(program: program, groups: groups))
+    {
+      let groups = Set(keys.prefix(Self.groupLimit).compactMap { Self.name($0, Self.keyBytes) })
+      if groups.isEmpty { return nil }
+      subject = .report(program: program, groups: groups)
+    } else if let protect = json["protect"], let program = Self.name(protect["program"], Self.nameBytes),
+      let className = Self.name(protect["class"], Self.classBytes), !className.contains(" ")
+    {
+      subject = .protect(program: program, className: className)
+    } else {
+      return nil
+    }
   }
 
   /// Returns the asks of an answer; the first ones, if there are too many.

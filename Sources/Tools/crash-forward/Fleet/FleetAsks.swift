@@ -21,6 +21,14 @@ struct FleetAsks {
     answered.append(id)
   }
 
+  /// Returns the asks for the protection of a class that have no answer yet.
+  var protections: [(ask: Int, program: String, className: String)] {
+    open.compactMap { ask in
+      guard case .protect(let program, let className) = ask.subject, !answered.contains(ask.id) else { return nil }
+      return (ask.id, program, className)
+    }
+  }
+
   /// Returns the asks that want this report and have no answer yet.
   func wanting(_ report: CrashReport) -> [Int] {
     open.compactMap { ask in
@@ -28,6 +36,7 @@ struct FleetAsks {
       case .report(let program, let groups):
         guard program == report.process.name, groups.contains(report.group.key) else { return nil }
         return answered.contains(ask.id) ? nil : ask.id
+      case .protect: return nil
       }
     }
   }

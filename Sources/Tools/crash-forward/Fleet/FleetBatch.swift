@@ -14,8 +14,8 @@ struct FleetBatch {
   private var ids: [String] = []
   private var bytes = 0
   var counters = FleetCounters()
-  /// The asks that the fleet receives an answer to: reports of this batch.
-  private(set) var answers: [Int] = []
+  /// The asks that the fleet receives an answer to, with what this host did: `sent`, `protected` or `refused`.
+  private(set) var answers: [(ask: Int, outcome: String)] = []
   /// The cursor after the last event of the batch.
   var cursor: String?
   /// The number of events of the batch.
@@ -40,7 +40,7 @@ struct FleetBatch {
     reportsSince = reportsSince ?? now
   }
 
-  mutating func add(answer ask: Int) { answers.append(ask) }
+  mutating func add(answer ask: Int, _ outcome: String) { answers.append((ask, outcome)) }
 
   mutating func add(event cursor: String, now: ContinuousClock.Instant) {
     self.cursor = cursor
@@ -52,8 +52,8 @@ struct FleetBatch {
   func body(_ host: FleetHost, stream: String) throws -> [UInt8] {
     var all = lines
     for count in counters.items() { all.append(try JSONValue.object(["count": count, "host": host.json]).encoded()) }
-    for ask in answers {
-      let answer: [String: JSONValue] = ["ask": .int(ask), "outcome": .string("sent")]
+    for (ask, outcome) in answers {
+      let answer: [String: JSONValue] = ["ask": .int(ask), "outcome": .string(outcome)]
       all.append(try JSONValue.object(["answer": .object(answer), "host": host.json]).encoded())
     }
     if let cursor {

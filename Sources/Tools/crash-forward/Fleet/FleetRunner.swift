@@ -13,12 +13,13 @@ public struct FleetRunner: Sendable {
   /// The time for which a whole report waits for further reports of its batch.
   private static let linger = Duration.milliseconds(100)
 
-  private let client: FleetClient
+  let client: FleetClient
   private let subscriber: String
   private let filter: String?
   private let scrubber: TextScrubber?
-  private let around: SinkRunner.Surroundings
+  let around: SinkRunner.Surroundings
   private let perMinute: Int
+  let protection: ClassProtection
   private var backoff = Backoff()
 
   /// - Parameters:
@@ -26,12 +27,14 @@ public struct FleetRunner: Sendable {
   ///   - subscriber: The name of the cursor in crashd.
   ///   - filter: Limits the runner to programs whose name contains this string.
   ///   - perMinute: The rate limit of whole reports.
+  ///   - allowsProtection: Whether the fleet may ask for the protection of a class.
   ///   - scrubber: The scrubber of the events. If nil, events are not scrubbed.
   ///   - around: The other dependencies.
   public init(
-    _ client: FleetClient, subscriber: String, filter: String?, perMinute: Int, scrubber: TextScrubber?,
-    around: SinkRunner.Surroundings
+    _ client: FleetClient, subscriber: String, filter: String?, perMinute: Int, allowsProtection: Bool = false,
+    scrubber: TextScrubber?, around: SinkRunner.Surroundings
   ) {
+    protection = ClassProtection(client: around.client, isAllowed: allowsProtection)
     (self.client, self.subscriber, self.filter, self.scrubber) = (client, subscriber, filter, scrubber)
     (self.perMinute, self.around) = (perMinute, around)
   }
@@ -59,7 +62,7 @@ public struct FleetRunner: Sendable {
   }
 
   /// The state that the runner keeps when a stream ends and the next stream begins.
-  private struct Work {
+  struct Work {
     var policy: FleetPolicy
     var batch = FleetBatch()
     var memory = FleetMemory()
@@ -169,7 +172,7 @@ public struct FleetRunner: Sendable {
       do {
         try work.batch.add(whole: event, host, now: around.now())
         for ask in asks {
-          work.batch.add(answer: ask)
+          work.batch.add(answer: ask, "sent")
           work.asks.markAnswered(ask)
           around.log(.notice, "\(Self.name): sends report \(event.report.id), which the fleet asked for (ask \(ask))")
         }
@@ -209,6 +212,7 @@ public struct FleetRunner: Sendable {
         backoff.reset()
         work.unacknowledged = cursor
         try acknowledge(&work)
+        protectClasses(&work, host)
         return false
       case .refused(let why):
         // The fleet refuses the body as a whole, possibly because of one report. Therefore send each report alone.

@@ -75,6 +75,7 @@ extension ForwardSettings {
         "fleet.url", \.fleetURL, "a URL such as https://fleet.example.org:8320, without a path or password",
         where: FleetClient.takes(url:)),
       secret("fleet.token", \.fleetToken, "a token as 'crash-fleet token add' prints it"),
+      .flag("fleet.allow-protection", \.allowsFleetProtection),
     ] + common("fleet", \.fleet.perMinute, \.fleet.program, \.fleet.scrubs)
 
   private static let template = Key(

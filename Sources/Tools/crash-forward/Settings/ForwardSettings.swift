@@ -87,6 +87,8 @@ public struct ForwardSettings: Sendable, Equatable {
   public var fleetURL: String?
   /// The token for the fleet, which is a secret.
   public var fleetToken: Secret?
+  /// Whether the fleet may ask crashd for the protection of a class.
+  public var allowsFleetProtection = false
   /// The common settings of the fleet's sink.
   ///
   /// The rate limits whole reports; crashes above it are counted.

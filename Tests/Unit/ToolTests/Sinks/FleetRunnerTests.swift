@@ -42,9 +42,10 @@ struct FleetRunnerTests {
   /// passes.
   func run(
     _ count: Int, position: String? = nil, answered: String? = nil, step: Duration = .seconds(20), more: String = "",
-    failsAcknowledgements: Int = 0,
+    failsAcknowledgements: Int = 0, allowsProtection: Bool = false,
     answer: @escaping @Sendable (StubServer.Request, Int) -> StubServer.Answer? = { _, _ in committed },
-    event: @escaping @Sendable (Int) -> (id: String, more: String) = { ("a\($0)", "") }
+    event: @escaping @Sendable (Int) -> (id: String, more: String) = { ("a\($0)", "") },
+    control: @escaping @Sendable (String) -> (parameters: String, error: String?)? = { _ in nil }
   ) throws -> Run {
     let (stop, acknowledged, log, board) = (try StopSignal(), Lines(), Lines(), SinkBoard())
     let failures = Mutex(failsAcknowledgements)
@@ -57,6 +58,7 @@ struct FleetRunnerTests {
     defer { server.stop() }
     let daemon = try FakeDaemon { connection in
       guard let call = connection.call() else { return }
+      if let reply = control(call) { return connection.reply(reply.parameters, error: reply.error) }
       if call.contains("Crashd.Ack") {
         let isLost = failures.withLock { left in
           left -= 1
@@ -95,7 +97,8 @@ struct FleetRunnerTests {
     let client = try #require(
       FleetClient(url: "http://127.0.0.1:\(server.port)", token: "cft_1_x", http: HTTPClient(stop: stop)))
     var runner = FleetRunner(
-      client, subscriber: "t.fleet", filter: nil, perMinute: 6_000, scrubber: nil, around: around)
+      client, subscriber: "t.fleet", filter: nil, perMinute: 6_000, allowsProtection: allowsProtection, scrubber: nil,
+      around: around)
     runner.run()
     return Run(
       requests: server.requests, acknowledged: acknowledged.all, counts: board.counts(of: "fleet"), log: log.all)
