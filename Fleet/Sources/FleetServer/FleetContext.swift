@@ -15,12 +15,15 @@ struct FleetContext: RequestContext {
     channel = source.channel
   }
 
-  /// The client certificate of the connection, which BoringSSL has verified; nil if there is none.
+  /// The client certificate of the connection, which BoringSSL has verified; nil if there is none, or if it has expired.
+  ///
+  /// A connection can outlive its certificate, and a resumed session is not verified again.
   ///
   /// Precondition: the server has authorities for client certificates. Without them, BoringSSL verifies nothing.
   func certificate() async -> ClientCertificate? {
     // Reading fails only if the connection has ended.
     guard let certificate = try? await channel.nioSSL_peerCertificate().get() else { return nil }
+    guard Int64(certificate.notValidAfter) > FleetStore.now_us() / 1_000_000 else { return nil }
     return (try? certificate.toDERBytes()).flatMap { ClientCertificate(der: $0) }
   }
 }

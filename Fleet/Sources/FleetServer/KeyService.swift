@@ -17,6 +17,8 @@ struct KeyService: Service {
         do throws(FleetError) {
           metrics.set(ambiguousKeys: try await store.joinKeys(report))
         } catch {
+          // A store whose calls are canceled is not an outage.
+          if Task.isCancelled { return }
           if !outage.fail(error) { log.warning("cannot compare keys of groups now: \(error)") }
         }
         // A cancellation ends the loop.

@@ -15,6 +15,14 @@ extension FleetStore {
 
   /// The number of groups that one transaction examines.
   private static let examinedAtOnce: Int32 = 50
+  /// The number of these transactions in one call.
+  ///
+  /// Hosts can name new builds and groups without end.
+  private static let examinations = 20
+  /// The number of groups that one call moves.
+  ///
+  /// Each move stops the batches of all tenants for a moment.
+  private static let joinedAtOnce = 50
 
   /// Finds groups whose key has another version than an earlier key of the same crashes, and moves them to its issue.
   ///
@@ -25,7 +33,7 @@ extension FleetStore {
   /// - Throws: `FleetError`; the groups that `report` has received are moved anyway.
   @discardableResult
   public func joinKeys(_ report: (JoinedKey) -> Void) async throws(FleetError) -> Int {
-    while try await examine() == Self.examinedAtOnce {}
+    for _ in 0..<Self.examinations { if try await examine() < Self.examinedAtOnce { break } }
     let matches = try await retrying { connection throws(FleetError) in
       try connection.run(Self.findMatches).rows.map { row in
         Match(
@@ -33,9 +41,14 @@ extension FleetStore {
           issues: row.integer(2))
       }
     }
-    for match in matches where match.issues == 1 {
-      if let joined = try await join(match) { report(joined) }
+    var certain = matches.filter { $0.issues == 1 }
+    // Moves that fail each time must not keep the others waiting.
+    if certain.count > Self.joinedAtOnce { certain.shuffle() }
+    var failure: FleetError?
+    for match in certain.prefix(Self.joinedAtOnce) {
+      do throws(FleetError) { if let joined = try await join(match) { report(joined) } } catch { failure = error }
     }
+    if let failure { throw failure }
     return matches.count { $0.issues > 1 }
   }
 
@@ -62,12 +75,14 @@ extension FleetStore {
 
   /// Moves a group to the issue of another group.
   ///
-  /// Returns nil if an operator or another service has changed one of them meanwhile.
+  /// Returns nil if an operator or another service has changed one of them meanwhile. The next call of `joinKeys(_:)`
+  /// repeats a move that failed.
   private func join(_ match: Match) async throws(FleetError) -> JoinedKey? {
-    try await retrying { connection throws(FleetError) in
+    try await run { connection throws(FleetError) in
       try connection.transaction { () throws(FleetError) in
         // This mode also waits for merges, splits and other services, so the groups keep their issues from here on.
         try connection.script(Self.waitForIngest.replacing("in share mode", with: "in share row exclusive mode"))
+        try connection.script("set local statement_timeout = '2s'")
         let parameters = Parameters.int32(match.group) + .int32(match.other)
         try connection.run(Self.lockIssues, parameters)
         guard let row = try connection.run(Self.moveGroup, parameters).rows.first else { return nil }
@@ -105,9 +120,11 @@ extension FleetStore {
       insert into alias_exact (alias, build, exact)
       select distinct a.id, r.build, r.exact from unnest($1::int[]) a (id)
       cross join lateral (
-        select build, case when octet_length(body) <= 524288 then report_exact_key(body) end exact from (
+        select build, case when octet_length(body) <= 131072 then report_exact_key(body) end exact from (
           select build, body from report where alias = a.id
-          order by least(time, received) desc, id desc limit 20) newest) r
+          order by least(time, received) desc, id desc limit 20) newest
+        -- Otherwise the server would compute each key twice.
+        offset 0) r
       join build b on b.id = r.build and b.build <> ''
       where length(r.exact) <= 64 and (select count(*) from alias_exact e where e.alias = a.id) < 200
       on conflict do nothing
@@ -136,8 +153,12 @@ extension FleetStore {
             select tenant, program from alias group by tenant, program having min(version) < max(version))
           and i.state = 'new' and not a.pinned and a.joined is null
           and not exists (select 1 from alias o where o.issue = a.issue and o.id <> a.id)),
+      place as materialized (
+        -- A key of many groups proves nothing, and its pairs would be too many.
+        select build, exact from alias_exact group by build, exact having count(*) between 2 and 20),
       proof as (
         select m.id, f.alias other from movable m join alias_exact e on e.alias = m.id
+        join place p on p.build = e.build and p.exact = e.exact
         join alias_exact f on f.build = e.build and f.exact = e.exact and f.alias <> m.id
         union select m.id, v.previous from movable m join alias_move v on v.alias = m.id
         union select m.id, v.alias from movable m join alias_move v on v.previous = m.id)
