@@ -13,14 +13,14 @@ struct EndToEndTests {
     private var forward = Process()
     private let environment: [String: String]
 
-    init(_ fleet: FleetProcess) async throws {
+    /// `access` are the settings of crash-forward for the access to the fleet.
+    init(_ access: [String: String]) async throws {
       directory = try TestPostgres.run("mktemp", ["-d", "/tmp/crash-fleet-host.XXXXXX"])
         .trimmingCharacters(in: .newlines)
       environment = [
         "CRASHD_SOCKET": "\(directory)/run/io.crashshield.Crashd", "CRASHSHIELD_SOCKET": "\(directory)/run/attach",
-        "CRASH_FORWARD_FLEET_URL": "http://127.0.0.1:\(fleet.port)", "CRASH_FORWARD_FLEET_TOKEN": fleet.token,
         "SWIFT_BACKTRACE": "enable=no", "PATH": "/usr/bin:/bin",
-      ]
+      ].merging(access) { $1 }
       let errors = Pipe()
       crashd = try start(
         "crashd", ["--runtime-directory", "\(directory)/run", "--state-directory", "\(directory)/state"],
@@ -83,7 +83,9 @@ struct EndToEndTests {
   @Test("a fault in a process becomes one row of the fleet, also across restarts of the forwarder")
   func faults() async throws {
     let fleet = try await FleetProcess()
-    let host = try await Host(fleet)
+    let host = try await Host([
+      "CRASH_FORWARD_FLEET_URL": "http://127.0.0.1:\(fleet.port)", "CRASH_FORWARD_FLEET_TOKEN": fleet.token,
+    ])
     func waitForCrashes(_ count: Int) async throws {
       try await TestPostgres.wait(for: "the commit of \(count) crashes") {
         try fleet.test.query("select coalesce(sum(crashes), 0) from issue") == "\(count)"
@@ -166,5 +168,33 @@ struct EndToEndTests {
     // Without an ask, the host sends the first three reports whole, and then one for each hour of its clock.
     let hours = try fleet.test.query("select count(distinct hour) from counter")
     if hours == "1" { #expect(try fleet.test.query("select count(*) from report") == "4") }
+  }
+
+  @Test("crash-forward with a client certificate and without a token sends to the tenant of the certificate")
+  func certificate() async throws {
+    let authority = try TestAuthority()
+    let (server, client) = (try authority.issue("server", isServer: true), try authority.issue("web-1"))
+    let fleet = try await FleetProcess([
+      "CRASH_FLEET_TLS_CERTIFICATE": server.certificate, "CRASH_FLEET_TLS_KEY": server.key,
+      "CRASH_FLEET_TLS_CLIENT_CA": authority.file, "CRASH_FLEET_TLS_REQUIRE_CLIENT_CERTIFICATE": "true",
+    ])
+    _ = try TestPostgres.run(
+      "sh",
+      [
+        "-c",
+        """
+        CRASH_FLEET_DATABASE_CONNECTION='\(fleet.test.connection)' '\(FleetProcess.program)' token add mail \
+        --certificate '\(client.certificate)' --config /dev/null
+        """,
+      ])
+    let host = try await Host([
+      "CRASH_FORWARD_FLEET_URL": "https://127.0.0.1:\(fleet.port)", "CRASH_FORWARD_CA_FILE": authority.file,
+      "CRASH_FORWARD_FLEET_CERTIFICATE_FILE": client.certificate, "CRASH_FORWARD_FLEET_KEY_FILE": client.key,
+    ])
+    try host.crash("array-index")
+    try await TestPostgres.wait(for: "the commit of a crash") {
+      try fleet.test.query(
+        "select string_agg(t.name, ' ') from issue i join tenant t on t.id = i.tenant where crashes = 1") == "mail"
+    }
   }
 }

@@ -9,6 +9,8 @@ _Static_assert(CS_HTTP_PROBLEM_BYTES >= CURL_ERROR_SIZE, "curl writes as much");
 
 struct cs_http {
   CURL *curl;
+  // The paths of the client's certificate and of its key, or NULL.
+  char *certificate, *key;
 };
 
 struct cs_http *cs_http_make(void) {
@@ -26,7 +28,17 @@ struct cs_http *cs_http_make(void) {
 void cs_http_free(struct cs_http *http) {
   if (!http) return;
   curl_easy_cleanup(http->curl);
+  free(http->certificate);
+  free(http->key);
   free(http);
+}
+
+bool cs_http_set_certificate(struct cs_http *http, const char *certificate, const char *key) {
+  free(http->certificate);
+  free(http->key);
+  http->certificate = strdup(certificate);
+  http->key = strdup(key);
+  return http->certificate && http->key;
 }
 
 /// Keeps the first bytes of the response, and discards the rest.
@@ -47,10 +59,19 @@ static int is_stopped(void *argument, curl_off_t a, curl_off_t b, curl_off_t c, 
   return poll(&stop, 1, 0) > 0;
 }
 
+static bool set_certificate(const struct cs_http *http) {
+  if (!http->certificate) return true;
+  // An empty password keeps OpenSSL from asking for one on the terminal.
+  return curl_easy_setopt(http->curl, CURLOPT_SSLCERT, http->certificate) == CURLE_OK &&
+         curl_easy_setopt(http->curl, CURLOPT_SSLKEY, http->key) == CURLE_OK &&
+         curl_easy_setopt(http->curl, CURLOPT_KEYPASSWD, "") == CURLE_OK;
+}
+
 /// Sets the options of a request. Returns false if libcurl does not support an option.
-static bool set(CURL *curl, const struct cs_http_request *request, struct curl_slist *headers,
+static bool set(const struct cs_http *http, const struct cs_http_request *request, struct curl_slist *headers,
                 struct cs_http_answer *answer) {
-  return cs_curl_set_common(curl, request->url, request->timeout_ms) &&
+  CURL *curl = http->curl;
+  return set_certificate(http) && cs_curl_set_common(curl, request->url, request->timeout_ms) &&
          curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers) == CURLE_OK &&
          curl_easy_setopt(curl, CURLOPT_POST, 1L) == CURLE_OK &&
          curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body) == CURLE_OK &&
@@ -90,7 +111,7 @@ void cs_http_post(struct cs_http *http, const struct cs_http_request *request, s
   // curl_easy_reset resets the options, but keeps the connection open.
   curl_easy_reset(curl);
   struct curl_slist *headers = make_headers(request->headers);
-  if (!headers || !set(curl, request, headers, ret_answer)) {
+  if (!headers || !set(http, request, headers, ret_answer)) {
     (void)snprintf(ret_answer->problem, sizeof ret_answer->problem, "libcurl cannot be used");
   } else {
     const CURLcode code = curl_easy_perform(curl);

@@ -76,6 +76,7 @@ struct CrashForward: ParsableCommand {
       try reader.read(environment: environment)
       settings = reader.settings
       if checkConfig {
+        _ = try settings.fleetIdentity()
         print(ForwardSettingsReader.text(settings), terminator: "")
         return 0
       }

@@ -124,11 +124,14 @@ public struct CrashForwarder: Sendable {
 
   private static func client(_ settings: ForwardSettings, stop: StopSignal) throws(SettingsError) -> FleetClient? {
     guard let url = settings.fleetURL else { return nil }
-    guard let token = settings.fleetToken else {
-      throw SettingsError(place: "fleet.token", reason: "the fleet needs a token; 'crash-fleet token add' prints one")
+    let identity = try settings.fleetIdentity()
+    guard settings.fleetToken != nil || identity != nil else {
+      throw SettingsError(
+        place: "fleet.token",
+        reason: "the fleet needs a token or a client certificate; 'crash-fleet token add' adds both")
     }
-    let http = HTTPClient(caFile: settings.caFile, stop: stop)
-    guard let client = FleetClient(url: url, token: token.text, http: http) else {
+    let http = HTTPClient(caFile: settings.caFile, identity: identity, stop: stop)
+    guard let client = FleetClient(url: url, token: settings.fleetToken?.text, http: http) else {
       throw SettingsError(place: "fleet.token", reason: "it is not a token as 'crash-fleet token add' prints it")
     }
     return client

@@ -1,6 +1,6 @@
 """An HTTPS server that accepts each POST, and an HTTP proxy that supports only CONNECT, on separate ports.
 
-Usage: tls_server.py CERTIFICATE KEY REQUESTS. Prints the two ports, "SERVER PROXY". Writes a line for each request to
+Usage: tls_server.py CERTIFICATE KEY REQUESTS [CA]. With CA, clients need a certificate of this authority. Prints the two ports, "SERVER PROXY". Writes a line for each request to
 the file REQUESTS: "POST PATH BYTES" or "CONNECT HOST:PORT AUTHORIZATION". Runs until a signal ends it.
 """
 
@@ -48,11 +48,14 @@ class Proxy(Server):
             pass  # The other side has closed the connection.
 
 
-certificate, key, path = sys.argv[1:]
+certificate, key, path, *authorities = sys.argv[1:]
 requests = open(path, "w")
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 context.load_cert_chain(certificate, key)
+for authority in authorities:
+    context.load_verify_locations(authority)
+    context.verify_mode = ssl.CERT_REQUIRED
 # The thread that handles a connection performs the TLS handshake. Therefore a failed handshake ends only this
 # connection.
 server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)

@@ -18,6 +18,10 @@ struct cs_http;
 struct cs_http *cs_http_make(void);
 void cs_http_free(struct cs_http *http);
 
+/// Sets the PEM files of the client's certificate and of its key, which has no password. libcurl reads them when it
+/// opens a connection. Returns false if memory is exhausted.
+bool cs_http_set_certificate(struct cs_http *http, const char *certificate, const char *key);
+
 struct cs_http_request {
   const char *url;
   const char *headers; // `Name: value`, each followed by a line feed

@@ -4,17 +4,16 @@ import CrashReport
 /// The requests to the fleet's service.
 public struct FleetClient: Sendable {
   private let url: SinkURL
-  private let token: String
+  private let token: String?
   private let http: HTTPClient
 
   /// Creates a client.
   ///
   /// Fails if the URL is not valid, such as `https://fleet.example.org:8320`, or if the token is empty or contains
-  /// other characters than printable ASCII without blanks.
-  public init?(url: String, token: String, http: HTTPClient) {
-    guard let parts = Self.parts(url), token.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), !token.isEmpty else {
-      return nil
-    }
+  /// other characters than printable ASCII without blanks. Without a token, `http` needs a client certificate.
+  public init?(url: String, token: String?, http: HTTPClient) {
+    let isGood = token.map { $0.utf8.allSatisfy { (0x21...0x7e).contains($0) } && !$0.isEmpty } ?? true
+    guard let parts = Self.parts(url), isGood else { return nil }
     (self.url, self.token, self.http) = (parts, token, http)
   }
 
@@ -89,7 +88,7 @@ public struct FleetClient: Sendable {
   }
 
   private func post(_ body: [UInt8], to path: String) -> HTTPClient.Answer {
-    let headers = ["Content-Type: application/x-ndjson", "Authorization: Bearer \(token)"]
+    let headers = ["Content-Type: application/x-ndjson"] + (token.map { ["Authorization: Bearer \($0)"] } ?? [])
     return http.post(body, to: "\(url.scheme)\(url.host)\(path)", headers: headers)
   }
 

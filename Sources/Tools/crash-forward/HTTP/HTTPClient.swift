@@ -2,6 +2,14 @@ import CCurl
 import CrashReport
 import Synchronization
 
+/// The PEM files by which a client identifies itself to a TLS server.
+public struct ClientIdentity: Sendable, Equatable {
+  /// The path of the certificate, which can be followed by those between it and its authority.
+  public var certificate: String
+  /// The path of its key, which has no password.
+  public var key: String
+}
+
 /// Sends POST requests to one server over a persistent connection.
 public final class HTTPClient: Sendable {
   // Sendable: the handle is used only while its lock is held, and is released with the client.
@@ -18,15 +26,28 @@ public final class HTTPClient: Sendable {
 
   /// - Parameters:
   ///   - caFile: The path of a file with the certificates to trust, instead of the machine's certificates.
+  ///   - identity: The client's certificate; nil sends none.
   ///   - stop: The signal whose hang-up ends a transfer.
   ///   - timeout: The limit of a whole request.
-  public init(caFile: String? = nil, stop: StopSignal? = nil, timeout: Duration = .seconds(30)) {
+  public init(
+    caFile: String? = nil, identity: ClientIdentity? = nil, stop: StopSignal? = nil, timeout: Duration = .seconds(30)
+  ) {
     // The lock `begin` ensures that the first call of libcurl returns before another call begins, because the first
     // call initializes libcurl.
-    handle = Mutex(Self.begin.withLock { _ in unsafe Handle(pointer: cs_http_make()) })
+    handle = Mutex(Self.begin.withLock { _ in unsafe Handle(pointer: Self.make(identity)) })
     self.caFile = caFile ?? ""
     self.stop = stop
     timeout_ms = UInt32(timeout / .milliseconds(1))
+  }
+
+  /// Returns nil if libcurl cannot be used.
+  private static func make(_ identity: ClientIdentity?) -> OpaquePointer? {
+    guard let pointer = unsafe cs_http_make() else { return nil }
+    guard let identity else { return unsafe pointer }
+    // Invariant: the pointer is valid, and the call copies both strings.
+    if unsafe cs_http_set_certificate(pointer, identity.certificate, identity.key) { return unsafe pointer }
+    unsafe cs_http_free(pointer)
+    return nil
   }
 
   private static let begin = Mutex(())

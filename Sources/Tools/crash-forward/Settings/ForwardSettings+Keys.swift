@@ -13,8 +13,12 @@ extension ForwardSettings {
   /// `LoadCredential=`.
   static func table(credentials: String?) -> SettingsTable<ForwardSettings> {
     let secrets = keys.filter(\.isSecret).map { file(of: $0, credentials) }
+    let files: [Key] = [
+      .pemFile("fleet.certificate-file", \.fleetCertificate, "CERTIFICATE", credentials),
+      .pemFile("fleet.key-file", \.fleetKey, "PRIVATE KEY", credentials),
+    ]
     return SettingsTable(
-      keys + secrets, variablesBegin: "CRASH_FORWARD_", but: ["CRASH_FORWARD_CONFIG"], tellsValues: false)
+      keys + secrets + files, variablesBegin: "CRASH_FORWARD_", but: ["CRASH_FORWARD_CONFIG"], tellsValues: false)
   }
 
   // The keys are in several arrays, because type-checking a single array takes too long.
@@ -127,14 +131,7 @@ extension ForwardSettings {
       name: secret.name + "-file", takes: "the path of a file",
       apply: { settings, value throws(SettingProblem) in
         guard case .text(let file) = value else { return false }
-        let path: String
-        if file.hasPrefix("/") {
-          path = file
-        } else if let credentials, !file.contains("/"), !file.isEmpty {
-          path = "\(credentials)/\(file)"
-        } else {
-          throw SettingProblem("give the absolute path of a file, or the name of a credential of the unit")
-        }
+        let path = try Self.path(of: file, credentials)
         let text: String
         do throws(SettingProblem) {
           text = try SettingText.contents(of: path, limitBytes: secretLimitBytes)
@@ -155,5 +152,40 @@ extension ForwardSettings {
         default: false
         }
       }
+  }
+
+  /// Returns the path of a file, which is allowed to be only the name of a credential.
+  fileprivate static func path(of file: String, _ credentials: String?) throws(SettingProblem) -> String {
+    if file.hasPrefix("/") { return file }
+    guard let credentials, !file.contains("/"), !file.isEmpty else {
+      throw SettingProblem("give the absolute path of a file, or the name of a credential of the unit")
+    }
+    return "\(credentials)/\(file)"
+  }
+}
+
+extension SettingKey<ForwardSettings> {
+  /// Creates a key that names a PEM file, which libcurl reads for each connection.
+  ///
+  /// The check reads the file, so that a wrong path is an error at the start.
+  fileprivate static func pemFile(
+    _ name: String, _ path: Path<String?>, _ kind: String, _ credentials: String?
+  ) -> Self {
+    Self(
+      name: name, takes: "the path of a file",
+      apply: { settings, value throws(SettingProblem) in
+        guard case .text(let file) = value else { return false }
+        let found = try ForwardSettings.path(of: file, credentials)
+        let text: String
+        do throws(SettingProblem) { text = try SettingText.contents(of: found, limitBytes: 1 << 20) } catch {
+          throw SettingProblem("'\(found)', the file of \(name): \(error.reason)")
+        }
+        // Both PEM formats of a key with a password contain this word. A certificate has it only in a comment.
+        guard text.contains("\(kind)-----"), kind == "CERTIFICATE" || !text.contains("ENCRYPTED") else {
+          throw SettingProblem("'\(found)', the file of \(name), has no \(kind) in PEM without a password")
+        }
+        settings[keyPath: path] = found
+        return true
+      }, show: { $0[keyPath: path] ?? "" })
   }
 }

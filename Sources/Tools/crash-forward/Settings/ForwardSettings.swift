@@ -1,4 +1,5 @@
 public import CrashReport
+import CrashSettings
 
 /// The settings of `crash-forward`.
 public struct ForwardSettings: Sendable, Equatable {
@@ -89,6 +90,10 @@ public struct ForwardSettings: Sendable, Equatable {
   public var fleetToken: Secret?
   /// Whether the fleet may ask crashd for the protection of a class.
   public var allowsFleetProtection = false
+  /// The path of the client certificate for the fleet.
+  public var fleetCertificate: String?
+  /// The path of the key of the client certificate.
+  public var fleetKey: String?
   /// The common settings of the fleet's sink.
   ///
   /// The rate limits whole reports; crashes above it are counted.
@@ -96,6 +101,22 @@ public struct ForwardSettings: Sendable, Equatable {
 
   /// Creates settings in which no sink is enabled.
   public init() {}
+
+  /// Returns the client certificate for the fleet; nil if there is none.
+  /// - Throws: `SettingsError` if the settings cannot be used together.
+  func fleetIdentity() throws(SettingsError) -> ClientIdentity? {
+    switch (fleetCertificate, fleetKey) {
+    case (nil, nil): return nil
+    case (let certificate?, let key?):
+      guard fleetURL?.hasPrefix("http://") != true else {
+        throw SettingsError(place: "fleet.url", reason: "a client certificate needs a URL that begins with https://")
+      }
+      return ClientIdentity(certificate: certificate, key: key)
+    default:
+      throw SettingsError(
+        place: "fleet", reason: "fleet.certificate-file and fleet.key-file belong together; set both")
+    }
+  }
 }
 
 /// A string that logs and messages never contain.

@@ -269,7 +269,7 @@ struct FleetRunnerTests {
     #expect((1...2).contains(sent.count))
   }
 
-  @Test("the fleet needs a URL without a path, and a token")
+  @Test("the fleet needs a URL without a path, and a token or a client certificate")
   func settings() throws {
     let accepted = ["https://f.example.org:8320", "http://127.0.0.1:8320/"].map(FleetClient.takes(url:))
     let refused = ["https://k@f.example.org", "https://f.example.org/x", "f.example.org"].map(FleetClient.takes(url:))
@@ -277,10 +277,13 @@ struct FleetRunnerTests {
     var settings = ForwardSettings()
     settings.fleetURL = "https://f.example.org"
     let stop = try StopSignal()
-    let error = #expect(throws: (any Error).self) {
+    func forwarder() throws -> CrashForwarder {
       try CrashForwarder(
         settings, client: CrashClient(socketPath: "/x"), stop: stop, board: SinkBoard(), log: SinkLog { _, _ in })
     }
-    #expect("\(error.map { "\($0)" } ?? "")".contains("'crash-fleet token add' prints one"))
+    let error = #expect(throws: (any Error).self) { try forwarder() }
+    #expect("\(error.map { "\($0)" } ?? "")".contains("needs a token or a client certificate"))
+    (settings.fleetCertificate, settings.fleetKey) = ("/x.pem", "/x.key")
+    #expect(try !forwarder().isIdle)
   }
 }

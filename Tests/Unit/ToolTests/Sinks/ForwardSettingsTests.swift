@@ -129,6 +129,40 @@ struct ForwardSettingsTests {
     #expect(problem("sentry: {dsn-file: \(directory)/dsn}").hasSuffix("it is longer than 16 KiB"))
   }
 
+  @Test("the files of a client certificate are checked, and belong together")
+  func clientCertificate() throws {
+    let directory = "/tmp/cs-sink-\(UUID().uuidString.prefix(8))"
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+    defer {
+      // If the test cannot remove the directory, nothing else can be cleaned up.
+      do { try FileManager.default.removeItem(atPath: directory) } catch { print("leaving \(directory): \(error)") }
+    }
+    for (file, kind) in [("pem", "CERTIFICATE"), ("key", "PRIVATE KEY"), ("locked", "ENCRYPTED PRIVATE KEY")] {
+      try "-----BEGIN \(kind)-----\n".write(toFile: "\(directory)/\(file)", atomically: true, encoding: .utf8)
+    }
+    let both = "certificate-file: \(directory)/pem, key-file: \(directory)/key"
+    #expect(
+      try read("fleet: {\(both)}").fleetIdentity()
+        == ClientIdentity(certificate: "\(directory)/pem", key: "\(directory)/key"))
+    var reader = ForwardSettingsReader(credentials: directory)
+    try reader.read(yaml: "fleet: {certificate-file: pem, key-file: key}", at: "f.yaml")
+    #expect(reader.settings.fleetKey == "\(directory)/key")
+    #expect(ForwardSettingsReader.text(reader.settings).contains("certificate-file: \(directory)/pem\n"))
+
+    #expect(
+      problem("fleet: {certificate-file: \(directory)/no}")
+        == "f.yaml:1: '\(directory)/no', the file of fleet.certificate-file: cannot read it: No such file or directory")
+    for (key, file, kind) in [("certificate", "key", "CERTIFICATE"), ("key", "locked", "PRIVATE KEY")] {
+      #expect(
+        problem("fleet: {\(key)-file: \(directory)/\(file)}").hasSuffix("has no \(kind) in PEM without a password"))
+    }
+    #expect(throws: SettingsError.self) { try read("fleet: {key-file: \(directory)/key}").fleetIdentity() }
+    #expect(throws: SettingsError.self) {
+      try read("fleet: {url: 'http://127.0.0.1:1', \(both)}").fleetIdentity()
+    }
+    #expect(try read("fleet: {url: 'https://127.0.0.1:1'}").fleetIdentity() == nil)
+  }
+
   @Test("crash-forward's sample file has every key with its default, and is valid")
   func sample() throws {
     let path = URL(filePath: #filePath).appending(path: "../../../../../systemd/crash-forward.yaml").standardizedFileURL

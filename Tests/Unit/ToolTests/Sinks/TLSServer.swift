@@ -7,15 +7,18 @@ final class TLSServer {
   let proxyPort: Int
   /// The path of the server's certificate, for the setting `ca-file`.
   let certificate: String
+  /// The path of its key.
+  let key: String
   private let process = Process()
   private let directory: URL
   private let requests: URL
 
-  init() throws {
+  /// If `requiresCertificate` is true, clients need a certificate, and the server accepts its own one.
+  init(requiresCertificate: Bool = false) throws {
     directory = FileManager.default.temporaryDirectory.appendingPathComponent("tls-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     certificate = directory.appendingPathComponent("certificate.pem").path
-    let key = directory.appendingPathComponent("key.pem").path
+    key = directory.appendingPathComponent("key.pem").path
     try Self.run([
       "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=sink", "-addext",
       "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
@@ -25,7 +28,8 @@ final class TLSServer {
       .path
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     requests = directory.appendingPathComponent("requests")
-    process.arguments = [python, script, certificate, key, requests.path]
+    process.arguments =
+      [python, script, certificate, key, requests.path] + (requiresCertificate ? [certificate] : [])
     let output = Pipe()
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = output

@@ -42,6 +42,25 @@ struct TLSTests {
     #expect(try server.stop() == [])
   }
 
+  @Test("a server that requires a client certificate accepts the configured one, and no other client")
+  func clientCertificate() async throws {
+    let server = try TLSServer(requiresCertificate: true)
+    let (port, certificate, key) = (server.port, server.certificate, server.key)
+    await #expect(processExitsWith: .exitCode(right)) {
+      [port = port as Int, certificate = certificate as String, key = key as String] in
+      let identity = ClientIdentity(certificate: certificate, key: key)
+      deliver(to: "127.0.0.1:\(port)", caFile: certificate, identity: identity) { $0 == .delivered }
+    }
+    await #expect(processExitsWith: .exitCode(right)) { [port = port as Int, certificate = certificate as String] in
+      deliver(to: "127.0.0.1:\(port)", caFile: certificate) { isKept($0, "127.0.0.1:\(port): ") }
+    }
+    await #expect(processExitsWith: .exitCode(right)) { [port = port as Int, certificate = certificate as String] in
+      let identity = ClientIdentity(certificate: certificate, key: "/nonexistent/key.pem")
+      deliver(to: "127.0.0.1:\(port)", caFile: certificate, identity: identity) { isKept($0, "127.0.0.1:\(port): ") }
+    }
+    #expect(try server.stop().count == 1)
+  }
+
   @Test("https_proxy tunnels with its user, no_proxy bypasses the tunnel, and an unreachable proxy is an error")
   func proxy() async throws {
     let server = try TLSServer()
@@ -84,7 +103,8 @@ private func isKept(_ delivery: Delivery, _ beginning: String) -> Bool {
 ///
 /// Removes all proxy variables except those in `environment`.
 private func deliver(
-  to host: String, caFile: String? = nil, environment: [String: String] = [:], isWanted: (Delivery) -> Bool
+  to host: String, caFile: String? = nil, identity: ClientIdentity? = nil, environment: [String: String] = [:],
+  isWanted: (Delivery) -> Bool
 ) {
   // unsetenv() and setenv() are safe, because only this thread of the process reads the environment. setenv() copies
   // the strings.
@@ -92,7 +112,8 @@ private func deliver(
   for (name, value) in environment { unsafe setenv(name, value, 1) }
   do {
     guard let dsn = SentryDSN("https://public-key@\(host)/42") else { throw CocoaError(.coderInvalidValue) }
-    let sink = SentrySink(dsn, http: HTTPClient(caFile: caFile), environment: nil, host: "web-1")
+    let http = HTTPClient(caFile: caFile, identity: identity)
+    let sink = SentrySink(dsn, http: http, environment: nil, host: "web-1")
     let delivery = try sink.deliver(Sample.event(id: "aa10"))
     if isWanted(delivery) { exit(right) }
     FileHandle.standardError.write(Data("\(delivery)\n".utf8))
