@@ -13,6 +13,13 @@ struct EndToEndTests {
     private var forward = Process()
     private let environment: [String: String]
 
+    /// A host with a token of a fleet.
+    convenience init(_ fleet: FleetProcess) async throws {
+      try await self.init([
+        "CRASH_FORWARD_FLEET_URL": "http://127.0.0.1:\(fleet.port)", "CRASH_FORWARD_FLEET_TOKEN": fleet.token,
+      ])
+    }
+
     /// `access` are the settings of crash-forward for the access to the fleet.
     init(_ access: [String: String]) async throws {
       directory = try TestPostgres.run("mktemp", ["-d", "/tmp/crash-fleet-host.XXXXXX"])
@@ -83,9 +90,7 @@ struct EndToEndTests {
   @Test("a fault in a process becomes one row of the fleet, also across restarts of the forwarder")
   func faults() async throws {
     let fleet = try await FleetProcess()
-    let host = try await Host([
-      "CRASH_FORWARD_FLEET_URL": "http://127.0.0.1:\(fleet.port)", "CRASH_FORWARD_FLEET_TOKEN": fleet.token,
-    ])
+    let host = try await Host(fleet)
     func waitForCrashes(_ count: Int) async throws {
       try await TestPostgres.wait(for: "the commit of \(count) crashes") {
         try fleet.test.query("select coalesce(sum(crashes), 0) from issue") == "\(count)"
