@@ -40,7 +40,8 @@ struct ContainmentTests {
     case .drain: expectDrained(with, row, without: without)
     case .die:
       #expect(with.verdict == "die" && with.reason == row.reason, "\(with)")
-      #expect(with.drainEnd == "none" && with.badTrapped == 0 && with.finishedIndependent == 0, "\(with)")
+      // On a busy machine, the other requests can finish before the process ends: nothing waits for them.
+      #expect(with.drainEnd == "none" && with.drains == 0 && with.badTrapped == 0, "\(with)")
       expectReported(with, without: without)
     }
   }
