@@ -25,7 +25,7 @@ final class ChangeStreams: Sendable {
     headers[.contentType] = "text/event-stream"
     headers[.cacheControl] = "no-store"
     let body = ResponseBody { [self] writer in
-      open.withLock { $0 += 1 }
+      guard enter() else { return try await writer.finish(nil) }
       defer { open.withLock { $0 -= 1 } }
       if let changes = changes() {
         try await request.body.consumeWithCancellationOnInboundClose { _ in
@@ -35,6 +35,15 @@ final class ChangeStreams: Sendable {
       try await writer.finish(nil)
     }
     return Response(status: .ok, headers: headers, body: body)
+  }
+
+  /// Counts a stream; false if the maximum is open.
+  private func enter() -> Bool {
+    open.withLock { count in
+      if count >= Self.limit { return false }
+      count += 1
+      return true
+    }
   }
 
   // A comment instead of an event shows whether the client is still there.

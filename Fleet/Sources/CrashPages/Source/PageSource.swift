@@ -52,10 +52,10 @@ public protocol PageSource: Sendable {
   /// Returns the alarms about use-after-free crashes, one for each program.
   func alarms() async throws(SourceError) -> Alarms
 
-  /// Returns an element whenever the pages may have changed, true, or have not changed for some seconds, false.
+  /// Returns a stream with true when the pages may have changed, and with false after some seconds without a change.
   ///
-  /// Nil means that the source does not know. Open pages also reload by themselves, for changes that the source does not
-  /// announce, such as the state of an issue.
+  /// Nil: the source cannot announce changes. Open pages also reload by themselves, for changes that no source announces,
+  /// such as the state of an issue.
   func changes() -> AsyncStream<Bool>?
 }
 
