@@ -50,10 +50,8 @@ extension FleetSource {
     }
   }
 
-  private static let all = builds("all", "alias_build", first: "first_hour", last: "last_hour", where: buildOnly)
+  private static let all = builds("all", "alias_build", first: "first_hour", last: "last_hour", where: SearchSQL.build)
   private static let within = builds("within", "alias_hour", first: "hour", last: "hour", where: SearchSQL.hours)
-
-  private static let buildOnly = "($8::text is null or starts_with(b.build, $8::text))"
 
   private static func builds(
     _ name: String, _ table: String, first: String, last: String, where condition: String

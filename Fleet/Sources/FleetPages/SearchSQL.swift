@@ -66,7 +66,7 @@ enum SearchSQL {
     and ($7::text is null or \(group))
     and (coalesce($8::text, $14::text, $15::text) is null or exists (
       select from alias a join alias_build t on t.alias = a.id join build b on b.id = t.build
-      where a.issue = i.id and t.crashes > 0 and ($8::text is null or starts_with(b.build, $8::text))
+      where a.issue = i.id and t.crashes > 0 and \(build)
         and ($14::text is null or t.last_hour >= date_trunc('hour', $14::timestamptz))
         and ($15::text is null or t.first_hour <= $15::timestamptz)
         and ($14::text is null or $15::text is null or exists (
@@ -84,7 +84,10 @@ enum SearchSQL {
   static let time = "least(r.time, r.received)"
 
   /// Selects hours `h` with their build `b`.
-  static let hours = "($8::text is null or starts_with(b.build, $8::text)) and \(times)"
+  static let hours = "\(build) and \(times)"
+
+  /// Selects builds `b`.
+  static let build = "($8::text is null or starts_with(b.build, $8::text))"
 
   /// Selects hours `h` of all builds.
   static let times = """
@@ -101,7 +104,7 @@ enum SearchSQL {
     and ($4::text is null or strpos(lower(b.program), lower($4::text)) > 0)
     and ($5::text is null or r.signal = $5::text)
     and ($6::text is null or r.cause = $6::text)
-    and ($8::text is null or starts_with(b.build, $8::text))
+    and \(build)
     and ($9::text is null or \(host))
     and \(facts)
     and ($14::text is null or \(time) >= $14::timestamptz)
