@@ -83,7 +83,7 @@ struct AskHosts: AsyncParsableCommand {
       let number = try await options.withTenant {
         try await $0.askForProtection(program: program, className: className, tenant: $1, days: expiry.days)
       }
-      if let number { print(number) }
+      print(number)
     }
 
     private static func isName(_ text: String, _ limitBytes: Int) -> Bool {

@@ -17,8 +17,10 @@ extension FleetStore {
   /// - Throws: `AskProblem.tooMany`, or a `FleetError`.
   public func askForProtection(
     program: String, className: String, tenant: Int32, days: Int32
-  ) async throws -> Int64? {
-    try await add(Self.addProtectionAsk, tenant, .text(program) + .text(className) + .int32(days))
+  ) async throws -> Int64 {
+    let parameters: Parameters = .text(program) + .text(className) + .int32(days)
+    guard let number = try await add(Self.addProtectionAsk, tenant, parameters) else { throw FleetError.stale }
+    return number
   }
 
   private func add(_ statement: Statement, _ tenant: Int32, _ parameters: Parameters) async throws -> Int64? {
@@ -38,7 +40,7 @@ extension FleetStore {
   /// Returns the asks of a tenant, newest first.
   public func asks(tenant: Int32, limit: Int32 = 100) async throws(FleetError) -> [AskState] {
     try await retrying { connection throws(FleetError) in
-      try connection.run(Self.listAsks, .int32(tenant) + .int32(Int32(Self.keyLimit)) + .int32(limit)).rows
+      try connection.run(Self.listAsks, .int32(tenant) + .int32(limit)).rows
         .compactMap { row in
           guard let ask = Self.ask(row) else { return nil }
           var answers: [String: Int64] = [:]
@@ -70,7 +72,7 @@ extension FleetStore {
   public func openAsks() async throws(FleetError) -> [Int32: [Ask]] {
     try await run { connection throws(FleetError) in
       var asks: [Int32: [Ask]] = [:]
-      for row in try connection.run(Self.findOpenAsks, .int32(Int32(Self.keyLimit))).rows {
+      for row in try connection.run(Self.findOpenAsks).rows {
         if let ask = Self.ask(row) { asks[Int32(truncatingIfNeeded: row.integer(5)), default: []].append(ask) }
       }
       return asks
@@ -125,29 +127,29 @@ extension FleetStore {
       where tenant = $1::int and id = $2::bigint returning id
       """)
 
-  // Keys contain no line breaks, because hosts' keys with control characters are not asked for.
+  // A line break separates the keys: the statement omits keys with control characters.
   private static let keys = """
     (select string_agg(key, E'\\n' order by id) from (
       select l.id, l.key from alias l where l.issue = a.issue and l.key !~ '[[:cntrl:]]'
-      order by l.id desc limit LIMIT) newest)
+      order by l.id desc limit \(keyLimit)) newest)
     """
 
   private static let listAsks = Statement(
     name: "list_asks",
     sql: """
-      select a.id, a.program, a.issue, \(keys.replacing("LIMIT", with: "$2::int")), a.class,
+      select a.id, a.program, a.issue, \(keys), a.class,
         case when a.withdrawn is not null then 'withdrawn' when a.expires <= now() then 'expired' else 'open' end,
         to_char(a.created at time zone 'UTC', 'YYYY-MM-DD HH24:MI'),
         to_char(a.expires at time zone 'UTC', 'YYYY-MM-DD HH24:MI'), (
           select string_agg(outcome || '=' || hosts, ',' order by outcome) from (
             select outcome, count(*) hosts from ask_answer r where r.ask = a.id group by outcome) sum)
-      from ask a where a.tenant = $1::int order by a.id desc limit $3::int
+      from ask a where a.tenant = $1::int order by a.id desc limit $2::int
       """)
 
   private static let findOpenAsks = Statement(
     name: "open_asks",
     sql: """
-      select a.id, a.program, a.issue, \(keys.replacing("LIMIT", with: "$1::int")), a.class, a.tenant
+      select a.id, a.program, a.issue, \(keys), a.class, a.tenant
       from ask a where a.withdrawn is null and a.expires > now() order by a.id limit 10000
       """)
 }
