@@ -28,7 +28,7 @@ public struct SinkCounts: Sendable, Equatable {
     if refused > 0 { parts.append("\(refused) refused") }
     if expired > 0 { parts.append("\(expired) expired") }
     if lost > 0 { parts.append("\(lost) lost") }
-    if refusedAsks > 0 { parts.append("\(refusedAsks) asks refused") }
+    if refusedAsks > 0 { parts.append("\(counted(refusedAsks, "ask")) refused") }
     return "\(name): " + parts.joined(separator: ", ") + (failure.map { ", waiting: \($0)" } ?? "")
   }
 }

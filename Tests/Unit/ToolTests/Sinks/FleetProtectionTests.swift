@@ -65,7 +65,7 @@ extension FleetRunnerTests {
   func notAllowed() throws {
     let (run, calls) = try run(3, allowsProtection: false)
     #expect(calls.isEmpty && outcomes(run) == ["7 refused"])
-    #expect(run.counts.refusedAsks == 1 && run.counts.text("fleet").contains("1 asks refused"))
+    #expect(run.counts.refusedAsks == 1 && run.counts.text("fleet").contains("1 ask refused"))
     #expect(run.log.filter { $0.contains("fleet.allow-protection is false") }.count == 1)
   }
 
