@@ -11,14 +11,6 @@ import TestKit
 /// The first process of the machine keeps the rings of crashes, as crashd does, and sends them to the test. The test puts
 /// them into the spool of its own crashd.
 enum MatrixMachine {
-  /// The scenarios that run on the machine.
-  static let scenarios: Set = [
-    "seccomp-sys", "seccomp-strict-profile", "uninterruptible-thread", "no-proc", "userns", "pid-namespace",
-    "abort-as-pid-1", "trap-as-pid-1", "fatal-error-as-pid-1", "kill-from-outside", "kill-ill-from-outside",
-    "main-waits-sigtimedwait-all", "main-waits-sigwaitinfo-all", "main-waits-sigwait-all",
-    "main-waits-sigwait-profiling", "sigwait-SEGV", "sigwait-BUS", "sigwait-ILL", "sigwait-FPE", "signalfd-SEGV",
-    "signalfd-BUS", "signalfd-ILL", "signalfd-FPE", "swift-backtrace-enabled",
-  ]
   /// The command that runs jobs on the machine, or nil if the cells of this run are not for the machine.
   static let command = Environment.value(of: "CRASHSHIELD_MATRIX_MACHINE")
 
@@ -28,7 +20,7 @@ enum MatrixMachine {
       qemu's user mode cannot run some scenarios. These scenarios ran on a whole machine that `qemu-system-aarch64`
       emulates, with Debian's kernel for arm64. The first process of the machine keeps the rings of crashes, as crashd
       does, and the \(Architecture.current) build of crashd reads them from its spool. gdb-multiarch reads the core file
-      that the kernel writes. The scenarios are: \(scenarios.sorted().joined(separator: ", ")).
+      that the kernel writes. The scenarios are: \(MatrixEmulation.ofUserMode.keys.sorted().joined(separator: ", ")).
 
 
       """

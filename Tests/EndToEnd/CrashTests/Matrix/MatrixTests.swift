@@ -103,7 +103,7 @@ struct MatrixTests {
   ) async throws -> [MatrixCell] {
     let known = try store?.right() ?? [:]
     let runs = MatrixRun.all(scenarios, in: builds)
-    let isOfMachine = { (run: MatrixRun) in MatrixMachine.scenarios.contains(run.scenario.name) }
+    let isOfMachine = { (run: MatrixRun) in MatrixEmulation.ofUserMode[run.scenario.name] != nil }
     if store != nil, let missing = runs.first(where: { !isOfMachine($0) && known[$0.label] == nil }) {
       throw SystemError(
         "the store has no right cell '\(missing.label)': run the matrix without the machine first", ENOENT)

@@ -31,8 +31,11 @@ final class StoredMatrix: Sendable {
   func right() throws -> [String: MatrixCell] {
     var cells: [String: MatrixCell] = [:]
     lseek(file.number, 0, SEEK_SET)
+    let bytes = try Array(file.readToEnd())
     // A last line without a newline is incomplete, because the run that wrote it was interrupted.
-    for line in String(decoding: try file.readToEnd(), as: UTF8.self).split(separator: "\n") where line.hasSuffix("}") {
+    let completeCount = bytes.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+    guard ftruncate(file.number, completeCount) == 0 else { throw SystemError("remove an incomplete cell", errno) }
+    for line in String(decoding: bytes[..<completeCount], as: UTF8.self).split(separator: "\n") {
       let cell = try Self.cell(JSONDecoder().decode(Cell.self, from: Data(line.utf8)))
       cells[cell.label] = cell.isRight || cell.isExcused ? cell : nil
     }
