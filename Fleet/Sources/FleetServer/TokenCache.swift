@@ -107,7 +107,7 @@ final class TokenCache: Sendable {
     else {
       throw Refusal(
         .unauthorized,
-        "send 'Authorization: Bearer TOKEN' with a token, or a client certificate, of 'crash-fleet token add'")
+        "send 'Authorization: Bearer TOKEN', or connect with a client certificate; 'crash-fleet token add' adds either")
     }
     return .token(token)
   }

@@ -92,11 +92,11 @@ extension CounterDeltas {
       for statement in [Self.addHours, Self.addHourSums, Self.addBuilds, Self.addProgramHours] {
         try connection.run(statement, deltas)
       }
-      let places = pairs.filter { $0.value != 0 }.sorted {
+      let hostCounts = pairs.filter { $0.value != 0 }.sorted {
         ($0.key.alias, $0.key.host) < ($1.key.alias, $1.key.host)
       }
       let counts: Parameters =
-        .int32s(places.map(\.key.alias)) + .int32s(places.map(\.key.host)) + .int64s(places.map(\.value))
+        .int32s(hostCounts.map(\.key.alias)) + .int32s(hostCounts.map(\.key.host)) + .int64s(hostCounts.map(\.value))
       var hosts: [Int32: Int64] = [:]
       for row in try connection.run(Self.addHosts, counts).rows where row.flag(1) {
         hosts[Int32(truncatingIfNeeded: row.integer(0)), default: 0] += 1

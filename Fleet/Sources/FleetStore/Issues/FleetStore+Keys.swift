@@ -153,12 +153,12 @@ extension FleetStore {
             select tenant, program from alias group by tenant, program having min(version) < max(version))
           and i.state = 'new' and not a.pinned and a.joined is null
           and not exists (select 1 from alias o where o.issue = a.issue and o.id <> a.id)),
-      place as materialized (
+      shared_key as materialized (
         -- A key of many groups proves nothing, and its pairs would be too many.
         select build, exact from alias_exact group by build, exact having count(*) between 2 and 20),
       proof as (
         select m.id, f.alias other from movable m join alias_exact e on e.alias = m.id
-        join place p on p.build = e.build and p.exact = e.exact
+        join shared_key k on k.build = e.build and k.exact = e.exact
         join alias_exact f on f.build = e.build and f.exact = e.exact and f.alias <> m.id
         union select m.id, v.previous from movable m join alias_move v on v.alias = m.id
         union select m.id, v.alias from movable m join alias_move v on v.previous = m.id)

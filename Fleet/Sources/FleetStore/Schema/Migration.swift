@@ -8,7 +8,8 @@ struct Migration: Sendable {
 
   /// All steps, in order.
   static let all = [
-    first, newestReports, newestReportsOfPlaces, sums, keysOfOtherVersions, certificates, proofs, asks, protectionAsks,
+    first, newestReports, newestReportsOfHostsAndBuilds, sums, keysOfOtherVersions, certificates, proofs, asks,
+    protectionAsks,
   ]
 
   /// The version of the schema that this program needs.
@@ -88,7 +89,7 @@ struct Migration: Sendable {
       """)
 
   // A step locks tables in the order in which a batch writes to them. Otherwise both could wait for each other.
-  private static let newestReportsOfPlaces = Migration(
+  private static let newestReportsOfHostsAndBuilds = Migration(
     version: 3, name: "newest reports of a host and of a build",
     sql: """
       create index report_host_newest on report (host, least(time, received) desc, id desc);
@@ -96,8 +97,8 @@ struct Migration: Sendable {
       create index host_name on host (tenant, name);
       """)
 
-  // Pages read these sums, because the rows of `alias_hour` grow with the hours of the retention. A batch waits for the
-  // row of a program and hour only if it has the slot of another one.
+  // Pages read these sums, because the rows of `alias_hour` grow with the hours of the retention. Two
+  // batches wait for the same row of `program_hour` only if their connections have the same slot.
   private static let sums = Migration(
     version: 4, name: "sums of groups, builds, hosts and programs",
     sql: """

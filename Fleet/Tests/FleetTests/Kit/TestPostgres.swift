@@ -165,7 +165,7 @@ struct TestStore: Sendable {
 
   /// The sums of crashes in the tables of counters and issues, and in those between them.
   ///
-  /// They must always be equal.
+  /// They are equal until retention removes hours.
   func sums() throws -> [String] {
     try query(
       """
