@@ -233,9 +233,8 @@ test-fleet: build ## @evidence Test crash-fleet with a private PostgreSQL, and t
 
 # This target is not a part of `make ci`, because it builds Hummingbird, and needs Chromium.
 check-browser: build $(VENV)/bin/python3 ## @evidence Open every page in Chromium: layout, requests, accessibility
-	@scripts/install-packages $(FLEET_HEADERS) chromium fonts-dejavu-core
-	$(SWIFT) build $(FLEET) --product crash-web
-	$(SWIFT) build $(FLEET) --product pages-sample
+	@scripts/install-packages $(FLEET_PACKAGES) chromium fonts-dejavu-core
+	for product in crash-web crash-fleet pages-sample; do $(SWIFT) build $(FLEET) --product $$product || exit 1; done
 	$(VENV)/bin/pip install -q --no-deps axe-playwright-python
 	scripts/check/browser .build/debug .build-fleet/debug --shots .build-logs/browser \
 	  --axe "$$(find $(VENV)/lib -name axe.min.js)"

@@ -5,8 +5,8 @@ Usage: growth.py CRASH_FLEET BINARIES [--stored N,N,...] [--runs N]
 
 scripts/fleet/postgres runs this program beside a private PostgreSQL. Each number of stored reports has a database of its
 own, with 1,000 issues, 1,000 hosts and 20 builds, whose reports are spread over 30 days. The rows are those that ingest
-stores, except that only the first 1,000 bodies are whole reports; the others are short, and no page opens them. pgbench runs each query with random
-parameters, in turns over the databases.
+stores, except that only the newest report of each issue is whole; the others are short, and no page opens them. pgbench
+runs each query with random parameters, in turns over the databases.
 
 Pages: a reader opens the pages of `crash-fleet web` of each database, with random issues, reports and hosts, in turns.
 The time of a page ends with its last byte.
@@ -40,7 +40,10 @@ insert into report (tenant, id, day, revision, alias, host, build, time, signal,
   select 1, lpad(to_hex(n), 32, '0')::uuid, time::date, 1, 1 + n % {ISSUES}, 1 + (n / {ISSUES} * 7 + n) % {HOSTS},
     1 + n / 7 % {BUILDS}, time, 'SIGSEGV', 'null-pointer', 'shop.service', 
     convert_to(case when n <= {WHOLE} then :'report' else '{{"id":' || n || '}}' end, 'UTF8')
-  from (select n, now() - interval '30 days' * random() time from generate_series(1, :stored) n) i;
+  from (
+    select n, now() - case when n <= {WHOLE} then interval '1 hour' * random()
+      else interval '1 hour' + interval '30 days' * random() end time
+    from generate_series(1, :stored) n) i;
 insert into counter (alias, host, build, hour, run, crashes)
   select alias, host, build, date_trunc('hour', time), 0, count(*) from report group by 1, 2, 3, 4;
 insert into alias_hour (alias, build, hour, crashes) select alias, build, hour, sum(crashes) from counter group by 1, 2, 3;
@@ -48,8 +51,11 @@ insert into alias_build select alias, build, sum(crashes), min(hour), max(hour) 
 insert into alias_hour_sum select alias, hour, sum(crashes) from alias_hour group by 1, 2;
 insert into program_hour select 1, 'shop', hour, 0, sum(crashes) from alias_hour group by 3;
 insert into alias_host (alias, host, crashes) select alias, host, sum(crashes) from counter group by 1, 2;
-update issue set crashes = c.crashes, hosts = c.hosts, last_seen = c.last, first_build = 1, last_build = {BUILDS}
-  from (select alias, sum(crashes) crashes, count(distinct host) hosts, max(hour) last from counter group by 1) c
+update issue set crashes = c.crashes, hosts = c.hosts, first_seen = c.first, last_seen = c.last, first_build = 1,
+    last_build = {BUILDS}
+  from (
+    select alias, sum(crashes) crashes, count(distinct host) hosts, min(hour) first, max(hour) last
+    from counter group by 1) c
   where c.alias = issue.id;
 """
 
