@@ -25,7 +25,8 @@ struct Serve: AsyncParsableCommand {
     let (logger, notifier) = (log, Notifier(environment: processEnvironment(), timeout_ms: 1_000))
     try await FleetServer(store, on: listener, limits: settings.limits, log: log).run { port in
       let scheme = listener.tls == nil ? "http" : "https"
-      logger.notice("listening on \(scheme)://\(listener.host):\(port)")
+      let host = listener.host.contains(":") ? "[\(listener.host)]" : listener.host
+      logger.notice("listening on \(scheme)://\(host):\(port)")
       notifier.send("READY=1")
     }
     await store.close()

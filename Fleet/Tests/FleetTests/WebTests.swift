@@ -16,15 +16,20 @@ struct WebTests {
     return (process, output)
   }
 
-  /// Returns the host, the port and the path of the link.
-  private func link(_ output: Pipe) throws -> (host: String, port: Int, login: String) {
+  /// Returns the output up to a newline.
+  private func line(_ output: Pipe) throws -> String {
     var text = ""
     while !text.contains("\n") {
       let more = output.fileHandleForReading.availableData
       try #require(!more.isEmpty)
       text += String(decoding: more, as: UTF8.self)
     }
-    let link = try #require(text.firstMatch(of: /http:\/\/(127\.0\.0\.1:(\d+))(\/login\?token=[0-9a-f]{64})/))
+    return text
+  }
+
+  /// Returns the host, the port and the path of the link.
+  private func link(_ output: Pipe) throws -> (host: String, port: Int, login: String) {
+    let link = try #require(line(output).firstMatch(of: /http:\/\/(127\.0\.0\.1:(\d+))(\/login\?token=[0-9a-f]{64})/))
     return (String(link.1), try #require(Int(link.2)), String(link.3))
   }
 
@@ -98,10 +103,26 @@ struct WebTests {
     #expect(busy.status == 503 && open.count == 16)
   }
 
-  @Test("an unknown name and a place that is not loopback are refused")
+  @Test("behind a reverse proxy, the group can open the socket, and there is no link")
+  func proxy() async throws {
+    let test = try await TestStore()
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("web-\(UUID().uuidString)").path
+    let (process, output) = try web(
+      test.connection, ["--tenant", "shop", "--listen", path, "--user-header", "Remote-User"])
+    defer { process.terminate() }
+    #expect(try line(output) == "Listening on \(path)\n")
+    let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    #expect(mode == 0o660)
+  }
+
+  @Test("an unknown name, a place that is not loopback, and a port for a reverse proxy are refused")
   func refused() async throws {
     let test = try await TestStore()
-    for (arguments, status) in [(["--tenant", "none"], 1), (["--tenant", "shop", "--listen", "0.0.0.0:1"], 2)] {
+    for (arguments, status) in [
+      (["--tenant", "none"], 1), (["--tenant", "shop", "--listen", "0.0.0.0:1"], 2),
+      (["--tenant", "shop", "--user-header", "Remote-User"], 2),
+      (["--tenant", "shop", "--user-header", "Remote User", "--listen", "/nowhere/socket"], 2),
+    ] {
       let (process, output) = try web(test.connection, arguments)
       #expect(try output.fileHandleForReading.readToEnd() ?? Data() == Data())
       process.waitUntilExit()

@@ -48,6 +48,28 @@ struct AccessTests {
     #expect(PageAccess.isEqual("abc", "abc") && !PageAccess.isEqual("abc", "abd") && !PageAccess.isEqual("abc", "ab"))
   }
 
+  @Test("behind a reverse proxy, a request needs the header with one user, and no session")
+  func proxy() async throws {
+    #expect(ProxyAccess(header: "Remote User") == nil && ProxyAccess(header: "") == nil)
+    let access = try #require(ProxyAccess(header: "Remote-User"))
+    let responder = PageResponder<BasicRequestContext>(site: try Site(source: FakeSource()), proxy: access)
+    let name = try #require(HTTPField.Name("remote-user"))
+    try await Application(responder: responder).test(.router) { client in
+      let page = try await client.execute(uri: "/issues", method: .get, headers: [name: "alice"])
+      #expect(page.status == .ok && String(buffer: page.body).contains("text"))
+      var two = HTTPFields()
+      two[values: name] = ["mallory", "alice"]
+      for headers: HTTPFields in [[:], [name: ""], [name: " "], [name: String(repeating: "a", count: 257)], two] {
+        let refused = try await client.execute(uri: "/issues", method: .get, headers: headers)
+        #expect(refused.status == .unauthorized && String(buffer: refused.body).contains("Remote-User"))
+      }
+      // There is no link, and a session of another server does not help.
+      #expect(try await client.execute(uri: "/login?token=", method: .get).status == .unauthorized)
+      let post = try await client.execute(uri: "/issues", method: .post, headers: [name: "alice"])
+      #expect(post.status == .methodNotAllowed)
+    }
+  }
+
   @Test("every answer has the headers that forbid scripts, styles and requests of other origins")
   func responder() async throws {
     let access = PageAccess(token: "secret", discriminator: "1", command: "crashctl web")

@@ -6,7 +6,7 @@ internal import NIOCore
 public enum ListenPlace: Equatable, Sendable, CustomStringConvertible {
   /// A port of loopback; 0 lets the kernel choose.
   case port(host: String, port: Int)
-  /// A Unix socket that only the user can open.
+  /// A Unix socket that only the user can open, and for a reverse proxy also the group.
   case socket(path: String)
 
   /// Parses `PORT`, `HOST:PORT` or a path with a slash; nil for any other text, and for a host that is not loopback.
@@ -41,8 +41,9 @@ public enum ListenPlace: Equatable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Prints the link.
-  func announce(_ address: SocketAddress?, token: String) {
+  /// Prints the link, or without a token only the path of the socket.
+  func announce(_ address: SocketAddress?, token: String?) {
+    guard let token else { return Self.print("Listening on \(self)\n") }
     switch self {
     case .port(let host, _):
       let name = host == "::1" ? "[::1]" : host

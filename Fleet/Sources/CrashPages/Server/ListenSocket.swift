@@ -18,13 +18,18 @@ final class ListenSocket: Sendable {
   }
 
   private let path: String?
+  private let mode: mode_t
   private let state = Mutex(State())
 
-  init(_ place: ListenPlace) {
+  /// - Parameters:
+  ///   - place: Where the server listens.
+  ///   - isForGroup: Whether the group of the process can open the socket, or only the user.
+  init(_ place: ListenPlace, isForGroup: Bool = false) {
     if case .socket(let path) = place { self.path = path } else { path = nil }
+    mode = isForGroup ? 0o660 : 0o600
   }
 
-  /// Restricts access to the socket to this user, and removes a socket on which no process listens.
+  /// Restricts access to the socket, and removes a socket on which no process listens.
   ///
   /// The umask belongs to the whole process. `opened` or `close` restores it.
   func prepare() throws {
@@ -38,7 +43,7 @@ final class ListenSocket: Sendable {
       // Invariant: unlink reads the path only during the call.
       unsafe unlink(path)
     }
-    state.withLock { $0.mask = umask(0o177) }
+    state.withLock { $0.mask = umask(0o777 & ~mode) }
   }
 
   /// Notes that the server has bound the socket.

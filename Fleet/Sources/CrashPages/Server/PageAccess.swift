@@ -14,6 +14,8 @@ public final class PageAccess: Sendable {
     case usedLink
     /// The request has no session.
     case noSession
+    /// The reverse proxy has not named one user in this header.
+    case noUser(header: String)
   }
 
   private struct State {

@@ -4,12 +4,20 @@ internal import NIOCore
 
 /// Answers HTTP requests with the pages of a site.
 public struct PageResponder<Context: RequestContext>: HTTPResponder {
+  private enum Access: Sendable {
+    case link(PageAccess)
+    case proxy(ProxyAccess)
+  }
+
   private let site: Site
-  private let access: PageAccess
+  private let access: Access
   private let streams = ChangeStreams()
 
-  /// Creates a responder.
-  public init(site: Site, access: PageAccess) { (self.site, self.access) = (site, access) }
+  /// Creates a responder for the sessions that links start.
+  public init(site: Site, access: PageAccess) { (self.site, self.access) = (site, .link(access)) }
+
+  /// Creates a responder for the users of a reverse proxy.
+  public init(site: Site, proxy: ProxyAccess) { (self.site, access) = (site, .proxy(proxy)) }
 
   /// Answers a request; only GET and HEAD are allowed.
   public func respond(to request: Request, context _: Context) async throws -> Response {
@@ -20,12 +28,16 @@ public struct PageResponder<Context: RequestContext>: HTTPResponder {
       return refusal
     }
     let target = PageRequest(target: request.head.path ?? "/")
-    // For HTTP/1.1, the HTTP library stores the header `Host` as the authority.
-    let host = request.head.authority ?? request.headers[HostHeader.name]
-    let origin = request.headers[.origin]
     do throws(PageAccess.Refusal) {
-      if target.path == "/login" { return try login(target, host: host, origin: origin, isHead: isHead) }
-      try access.check(host: host, origin: origin, cookies: request.headers[values: .cookie])
+      switch access {
+      case .link(let access):
+        // For HTTP/1.1, the HTTP library stores the header `Host` as the authority.
+        let host = request.head.authority ?? request.headers[HostHeader.name]
+        let origin = request.headers[.origin]
+        if target.path == "/login" { return try login(target, access, host: host, origin: origin, isHead: isHead) }
+        try access.check(host: host, origin: origin, cookies: request.headers[values: .cookie])
+      case .proxy(let access): try access.check(request.headers)
+      }
     } catch {
       return response(answer(error), isHead: isHead)
     }
@@ -44,7 +56,7 @@ public struct PageResponder<Context: RequestContext>: HTTPResponder {
   }
 
   private func login(
-    _ request: PageRequest, host: String?, origin: String?, isHead: Bool
+    _ request: PageRequest, _ access: PageAccess, host: String?, origin: String?, isHead: Bool
   ) throws(PageAccess.Refusal) -> Response {
     try access.checkPlace(host: host, origin: origin)
     // A program that previews links sends HEAD. This request must not use up the one-time token.
@@ -63,11 +75,18 @@ public struct PageResponder<Context: RequestContext>: HTTPResponder {
     case .usedLink:
       plain(
         403, "The link is not valid", "Each link opens one session.",
-        "Use the browser in which you opened the link, or start '\(access.command)' again.")
+        "Use the browser in which you opened the link, or start '\(command)' again.")
     case .noSession:
+      plain(401, "Open the link first", "This browser has no session.", "Open the link that '\(command)' printed.")
+    case .noUser(let header):
       plain(
-        401, "Open the link first", "This browser has no session.", "Open the link that '\(access.command)' printed.")
+        401, "No user", "The reverse proxy did not name a user.",
+        "The proxy must set the header '\(header)' of each request to one user, and remove the client's own.")
     }
+  }
+
+  private var command: String {
+    if case .link(let access) = access { access.command } else { "" }
   }
 
   private func plain(_ status: Int, _ title: String, _ text: String, _ advice: String? = nil) -> PageAnswer {

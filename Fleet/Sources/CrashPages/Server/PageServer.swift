@@ -2,31 +2,40 @@ internal import Hummingbird
 internal import Logging
 internal import NIOCore
 
-/// Serves pages to the user who started the program, who opens them by a link with a one-time token.
+/// Serves pages to the user who started the program, or to the users of a reverse proxy.
 public struct PageServer: Sendable {
-  private let site: Site
+  private let responder: PageResponder<BasicRequestContext>
   private let place: ListenPlace
-  private let command: String
+  private let socket: ListenSocket
+  /// The token of the link, which only a server without a proxy has.
+  private let token: String?
 
-  /// Creates a server.
+  /// Creates a server that the user opens by a link with a one-time token.
   ///
   /// `command` prints a new link, such as `crashctl web`.
   public init(_ site: Site, on place: ListenPlace, command: String) {
-    (self.site, self.place, self.command) = (site, place, command)
+    let token = PageAccess.secret()
+    let access = PageAccess(token: token, discriminator: String(PageAccess.secret().prefix(8)), command: command)
+    responder = PageResponder(site: site, access: access)
+    (self.place, socket, self.token) = (place, ListenSocket(place), token)
+  }
+
+  /// Creates a server behind a reverse proxy, which runs in the group of this process.
+  public init(_ site: Site, on place: ListenPlace, proxy: ProxyAccess) {
+    responder = PageResponder(site: site, proxy: proxy)
+    (self.place, socket, token) = (place, ListenSocket(place, isForGroup: true), nil)
   }
 
   /// Prints the link, and serves until SIGTERM, SIGINT or the cancellation of the task.
   /// - Throws: `StartFailure` if the server cannot listen.
   public func run() async throws {
-    let token = PageAccess.secret()
-    let access = PageAccess(token: token, discriminator: String(PageAccess.secret().prefix(8)), command: command)
     var logger = Logger(label: "pages", factory: { StreamLogHandler.standardError(label: $0) })
     logger.logLevel = .error
-    let (place, socket) = (place, ListenSocket(place))
+    let (place, socket, token) = (place, socket, token)
     try socket.prepare()
     defer { socket.close() }
     let application = Application(
-      responder: PageResponder<BasicRequestContext>(site: site, access: access),
+      responder: responder,
       configuration: .init(address: place.address, serverName: nil),
       onServerRunning: { channel in
         socket.opened()
