@@ -39,7 +39,7 @@ CONTAINER_PACKAGES := $(DEB_PACKAGES) buildah crun debootstrap podman
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
-.PHONY: box-fleet check-browser deb-fleet install-fleet fleet test-fleet demo-fleet fleet-faults bench-fleet integrations check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile containment containment-table measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean bench-containment \
+.PHONY: box-fleet containers-fleet check-browser deb-fleet install-fleet fleet test-fleet demo-fleet fleet-faults bench-fleet integrations check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile containment containment-table measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean bench-containment \
   build-packages test-packages check-format aarch64 aarch64-packages aarch64-build aarch64-slice aarch64-test aarch64-machine aarch64-matrix aarch64-peers check-aarch64 check-aarch64-slice check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-unsupported check-descriptors check-containment check-verdicts check-grouping check-faults check-kubernetes check-sinks containers \
   checks sanitizer-builds build-address build-thread test-debug test-release test-sanitizers test-address test-thread
 
@@ -372,15 +372,18 @@ box: release ## @evidence Test service and package under a real systemd (root)
 
 # This target is not a part of `make ci`, because it builds Hummingbird.
 box-fleet: release fleet ## @evidence Test the same, and the packages of crash-fleet and crash-web (root)
-	@scripts/install-packages $(BOX_PACKAGES)
+	@scripts/install-packages $(BOX_PACKAGES) $(FLEET_PACKAGES) curl
 	@scripts/box/run $(RELEASE)/release .build-fleet/release
 
 # Builds the packages without lintian, because `make box` runs lintian.
 containers: release ## @evidence Build the container images, and crash servers in containers (root)
-	@scripts/install-packages $(CONTAINER_PACKAGES)
-	DEB_OPTIONS="-Zgzip -z1" scripts/build/deb $(RELEASE)/release .build-containers/packages
+	@scripts/install-packages $(CONTAINER_PACKAGES) $(if $(CONTAINERS_FLEET),$(FLEET_PACKAGES))
+	DEB_OPTIONS="-Zgzip -z1" scripts/build/deb $(RELEASE)/release .build-containers/packages $(CONTAINERS_FLEET)
 	TOOLCHAIN=$$(dirname $$(dirname $$(dirname $$(readlink -f $$(command -v $(SWIFT)))))) \
 	  Tests/EndToEnd/Containers/containers.py .build-containers/packages
+
+containers-fleet: fleet ## @evidence Test the same, and the image of crash-fleet (root)
+	@$(MAKE) --no-print-directory containers CONTAINERS_FLEET=.build-fleet/release
 
 bench: release dynamic ## @costs Measure capture and storing beside swift-backtrace
 	$(SWIFT) run -c release --package-path Benchmarks crash-bench $(CURDIR)/$(RELEASE)/release $(CURDIR)/$(DYNAMIC)/release

@@ -3,7 +3,8 @@
 
 Usage: containers.py PACKAGES [--folder FOLDER] [--programs BINARIES]
 
-PACKAGES is the directory of the packages of `make deb`. FOLDER keeps the images between runs (.build-containers).
+PACKAGES is the directory of the packages of `make deb`, or of `make deb-fleet`. FOLDER keeps the images between runs
+(.build-containers).
 
   --programs   run the programs of a debug build in place of those in the images
 
@@ -16,8 +17,9 @@ groups have kubelet's names.
   one          crashd and `crashctl serve` under tini, in one container
   words        the last words in a bind-mounted /dev/termination-log, with and without crashd
   confined     a seccomp profile without seccomp(2): crashd reads no symbols, and says so
+  fleet        with the packages of `make deb-fleet`: crash-fleet, with a PostgreSQL of the machine
 
-Needs root, podman, buildah, crun and debootstrap. Ends with "N passed, N failed".
+Needs root, podman, buildah, crun and debootstrap; the fleet needs PostgreSQL. Ends with "N passed, N failed".
 """
 
 import argparse
@@ -31,7 +33,7 @@ import sys
 import threading
 import traceback
 
-from engine import Engine, PATIENCE_S, ROOT, TOOLCHAIN, enter_namespace
+from engine import Engine, PACKAGING, PATIENCE_S, ROOT, TOOLCHAIN, enter_namespace
 
 RESTRICTED = ["--read-only", "--read-only-tmpfs=false", "--cap-drop", "all", "--security-opt", "no-new-privileges"]
 UIDS = ("0ec2f1a4-52b3-4c69-9f7e-1d8c5a3b7e01", "7b9d4e62-8f10-4a5d-b3c8-6e2f9a1d4c02")
@@ -288,6 +290,35 @@ def confined(node: Node):
         check("confined: crashd's log says so", any("confine" in line for line in crashd.lines), "".join(crashd.lines))
 
 
+def fleet(node: Node):
+    """Tests the commands of packaging/container/fleet-compose.yaml; its service answers in its own network namespace."""
+    database = node.folder / "postgres"
+    database.mkdir()
+    server = subprocess.Popen([ROOT / "scripts/fleet/postgres", database, "sh", "-c", "echo ready && cat"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        if server.stdout.readline() != "ready\n":
+            raise RuntimeError("PostgreSQL did not start")
+        connection = "CRASH_FLEET_DATABASE_CONNECTION=host=/database user=postgres dbname=postgres"
+        options = [*RESTRICTED, "--volume", f"{database}:/database", "--env", connection]
+        done = node.engine.run("crash-fleet", "crash-fleet", "migrate", options=["--rm", *options])
+        check("fleet: migrate creates the schema", done.returncode == 0, done.stderr)
+        with node.engine.container("fleet", "crash-fleet", options=options) as name:
+            log = node.engine.logs(name)
+            line = next((line for line in log.stdout if "listening" in line), "")
+            check("fleet: the service listens on every address", "[::]:8320" in line, line)
+            request = 'exec 3<>/dev/tcp/127.0.0.1/8320; printf "GET /healthz HTTP/1.0\\r\\n\\r\\n" >&3; cat <&3'
+            answer = node.engine.execute(name, "bash", "-c", request, may_fail=True)
+            check("fleet: the service reaches the database", '"ok"' in answer, answer)
+            token = node.engine.execute(name, "crash-fleet", "token", "add", "shop")
+            check("fleet: the image prints a token", token.startswith("cft_"), token)
+            log.kill()
+            log.wait()
+    finally:
+        server.stdin.close()
+        server.wait(PATIENCE_S)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("packages", type=pathlib.Path)
@@ -302,12 +333,18 @@ def main() -> int:
     engine.build_crashd(options.packages)
     engine.build_server()
     engine.build_alone()
-    check("the images build", all(map(engine.has, ("crashd", "shop", "shop-debug", "alone"))))
+    images, scenarios = ["crashd", "shop", "shop-debug", "alone"], [sidecars, daemonset, alone, one, words, confined]
+    if any(options.packages.glob("swift-crash-shield-fleet_*.deb")):
+        engine.build("crash-fleet", PACKAGING / "fleet.Dockerfile", options.packages, BASE="localhost/base")
+        images, scenarios = [*images, "crash-fleet"], [*scenarios, fleet]
+    else:
+        print("without the image of crash-fleet: make containers-fleet checks it", flush=True)
+    check("the images build", all(map(engine.has, images)))
     node = Node(engine, options.programs and options.programs.resolve())
     try:
         engine.run("shop-debug", options=["--rm", "--volume", f"{node.debug}:/usr/lib/debug"], may_fail=False)
         check("the image of the debug file fills the volume", any(node.debug.glob(".build-id/*/*.debug")))
-        for scenario in (sidecars, daemonset, alone, one, words, confined):
+        for scenario in scenarios:
             try:
                 scenario(node)
             except (RuntimeError, subprocess.SubprocessError, OSError, ValueError, LookupError):
