@@ -170,7 +170,7 @@ def main():
     parser.add_argument("--batch", type=int, default=50)
     parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--hosts", type=int, default=100_000)
-    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("--gzip", action="store_true", help="send compressed bodies")
     parser.add_argument("--bugsink", type=pathlib.Path, metavar="VENV", help="compare with the Bugsink of this venv")
     parser.add_argument("--events", type=int, default=1_000, help="the events that Bugsink stores in each run")
