@@ -61,10 +61,12 @@ static int is_stopped(void *argument, curl_off_t a, curl_off_t b, curl_off_t c, 
 
 static bool set_certificate(const struct cs_http *http) {
   if (!http->certificate) return true;
-  // An empty password keeps OpenSSL from asking for one on the terminal.
+  // An empty password keeps OpenSSL from asking for one on the terminal. A resumed TLS session would have the
+  // certificate of its first connection, also after the file has changed.
   return curl_easy_setopt(http->curl, CURLOPT_SSLCERT, http->certificate) == CURLE_OK &&
          curl_easy_setopt(http->curl, CURLOPT_SSLKEY, http->key) == CURLE_OK &&
-         curl_easy_setopt(http->curl, CURLOPT_KEYPASSWD, "") == CURLE_OK;
+         curl_easy_setopt(http->curl, CURLOPT_KEYPASSWD, "") == CURLE_OK &&
+         curl_easy_setopt(http->curl, CURLOPT_SSL_SESSIONID_CACHE, 0L) == CURLE_OK;
 }
 
 /// Sets the options of a request. Returns false if libcurl does not support an option.

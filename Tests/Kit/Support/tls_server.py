@@ -1,7 +1,7 @@
 """An HTTPS server that accepts each POST, and an HTTP proxy that supports only CONNECT, on separate ports.
 
 Usage: tls_server.py CERTIFICATE KEY REQUESTS [CA]. With CA, clients need a certificate of this authority. Prints the two ports, "SERVER PROXY". Writes a line for each request to
-the file REQUESTS: "POST PATH BYTES" or "CONNECT HOST:PORT AUTHORIZATION". Runs until a signal ends it.
+the file REQUESTS: "POST PATH BYTES", with " resumed" if a client resumed a TLS session, or "CONNECT HOST:PORT AUTHORIZATION". Runs until a signal ends it.
 """
 
 import http.server
@@ -15,7 +15,8 @@ import threading
 class Server(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        print("POST", self.path, len(body), file=requests, flush=True)
+        resumed = ["resumed"] if getattr(self.connection, "session_reused", False) else []
+        print("POST", self.path, len(body), *resumed, file=requests, flush=True)
         self.send_response(200)
         self.send_header("Content-Length", "2")
         self.end_headers()

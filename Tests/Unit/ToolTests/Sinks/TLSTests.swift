@@ -61,6 +61,19 @@ struct TLSTests {
     #expect(try server.stop().count == 1)
   }
 
+  @Test("a TLS session is resumed without a client certificate, and begins anew with one", arguments: [false, true])
+  func resumption(hasCertificate: Bool) async throws {
+    let server = try TLSServer(requiresCertificate: hasCertificate)
+    let (port, certificate, key) = (server.port, server.certificate, hasCertificate ? server.key : nil)
+    await #expect(processExitsWith: .exitCode(right)) {
+      [port = port as Int, certificate = certificate as String, key = key as String?] in
+      let identity = key.map { ClientIdentity(certificate: certificate, key: $0) }
+      deliver(to: "127.0.0.1:\(port)", caFile: certificate, identity: identity, times: 2) { $0 == .delivered }
+    }
+    // The server closes the connection after each request.
+    #expect(try server.stop().map { $0.hasSuffix(" resumed") } == [false, !hasCertificate])
+  }
+
   @Test("https_proxy tunnels with its user, no_proxy bypasses the tunnel, and an unreachable proxy is an error")
   func proxy() async throws {
     let server = try TLSServer()
@@ -99,12 +112,12 @@ private func isKept(_ delivery: Delivery, _ beginning: String) -> Bool {
   if case .later(let why, _, _) = delivery { why.hasPrefix(beginning) && why.count > beginning.count } else { false }
 }
 
-/// Ends the process with the status 42 if the delivery has the expected result.
+/// Ends the process with the status 42 if each of the deliveries has the expected result.
 ///
 /// Removes all proxy variables except those in `environment`.
 private func deliver(
   to host: String, caFile: String? = nil, identity: ClientIdentity? = nil, environment: [String: String] = [:],
-  isWanted: (Delivery) -> Bool
+  times: Int = 1, isWanted: (Delivery) -> Bool
 ) {
   // unsetenv() and setenv() are safe, because only this thread of the process reads the environment. setenv() copies
   // the strings.
@@ -114,9 +127,9 @@ private func deliver(
     guard let dsn = SentryDSN("https://public-key@\(host)/42") else { throw CocoaError(.coderInvalidValue) }
     let http = HTTPClient(caFile: caFile, identity: identity)
     let sink = SentrySink(dsn, http: http, environment: nil, host: "web-1")
-    let delivery = try sink.deliver(Sample.event(id: "aa10"))
-    if isWanted(delivery) { exit(right) }
-    FileHandle.standardError.write(Data("\(delivery)\n".utf8))
+    let deliveries = try (0..<times).map { _ in try sink.deliver(Sample.event(id: "aa10")) }
+    if deliveries.allSatisfy(isWanted) { exit(right) }
+    FileHandle.standardError.write(Data("\(deliveries)\n".utf8))
   } catch {
     FileHandle.standardError.write(Data("\(error)\n".utf8))
   }
