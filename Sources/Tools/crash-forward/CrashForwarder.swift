@@ -128,7 +128,7 @@ public struct CrashForwarder: Sendable {
     guard settings.fleetToken != nil || identity != nil else {
       throw SettingsError(
         place: "fleet.token",
-        reason: "the fleet needs a token or a client certificate; 'crash-fleet token add' adds both")
+        reason: "the fleet needs a token or a client certificate; 'crash-fleet token add' adds either")
     }
     let http = HTTPClient(caFile: settings.caFile, identity: identity, stop: stop)
     guard let client = FleetClient(url: url, token: settings.fleetToken?.text, http: http) else {
