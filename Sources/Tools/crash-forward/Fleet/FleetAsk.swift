@@ -14,7 +14,7 @@ struct FleetAsk: Equatable {
   }
 
   /// The limits of one answer.
-  static let (limit, groupLimit) = (16, 8)
+  static let (limit, groupLimit) = (8, 8)
   private static let (nameBytes, keyBytes) = (256, 128)
   /// The longest name of a class that crashd accepts.
   private static let classBytes = 512
@@ -40,10 +40,11 @@ struct FleetAsk: Equatable {
     }
   }
 
-  /// Returns the asks of an answer; the first ones, if there are too many.
+  /// Returns the asks of an answer: the first ones, if there are too many, and the first one of those with the same id.
   static func asks(in reply: JSONValue?) -> [FleetAsk] {
     guard case .array(let entries)? = reply?["asks"] else { return [] }
-    return entries.prefix(limit).compactMap(FleetAsk.init)
+    var ids: Set<Int> = []
+    return entries.prefix(limit).compactMap(FleetAsk.init).filter { ids.insert($0.id).inserted }
   }
 
   /// A text that can be a name: not empty, not too long, and without control characters.

@@ -7,9 +7,13 @@ import CrashReport
 struct FleetAsks {
   /// The maximum number of answered asks to remember; more than a fleet has at once.
   private static let limit = 256
+  /// The time between two attempts for the same ask, and the maximum number of attempts within this time.
+  private static let (pause, attemptLimit) = (Duration.seconds(3_600), 64)
 
   private var open: [FleetAsk] = []
   private var answered: [Int] = []
+  /// The attempts to protect a class within the last pause.
+  private var attempts: [(ask: Int, at: ContinuousClock.Instant)] = []
 
   /// Replaces the open asks by those of the newest answer of the fleet.
   mutating func replace(_ asks: [FleetAsk]) { open = asks }
@@ -19,6 +23,14 @@ struct FleetAsks {
     if answered.contains(id) { return }
     if answered.count == Self.limit { answered.removeFirst() }
     answered.append(id)
+  }
+
+  /// Returns whether an ask for the protection of a class can be tried now, and records the attempt.
+  mutating func beginsAttempt(_ id: Int, at now: ContinuousClock.Instant) -> Bool {
+    attempts.removeAll { $0.at.duration(to: now) >= Self.pause }
+    if attempts.count >= Self.attemptLimit || attempts.contains(where: { $0.ask == id }) { return false }
+    attempts.append((id, now))
+    return true
   }
 
   /// Returns the asks for the protection of a class that have no answer yet.

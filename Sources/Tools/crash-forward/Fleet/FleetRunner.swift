@@ -34,7 +34,8 @@ public struct FleetRunner: Sendable {
     _ client: FleetClient, subscriber: String, filter: String?, perMinute: Int, allowsProtection: Bool = false,
     scrubber: TextScrubber?, around: SinkRunner.Surroundings
   ) {
-    protection = ClassProtection(client: around.client, isAllowed: allowsProtection)
+    protection = ClassProtection(
+      client: around.client, isAllowed: allowsProtection, filter: filter, log: around.log)
     (self.client, self.subscriber, self.filter, self.scrubber) = (client, subscriber, filter, scrubber)
     (self.perMinute, self.around) = (perMinute, around)
   }
@@ -73,6 +74,8 @@ public struct FleetRunner: Sendable {
     var resumed: String?
     /// A cursor that the fleet has committed, but that is not acknowledged in crashd yet.
     var unacknowledged: String?
+    /// The reasons for refusals of asks that the log has.
+    var loggedReasons: Set<String> = []
   }
 
   /// Reads the events of one stream.

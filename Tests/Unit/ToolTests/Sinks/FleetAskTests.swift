@@ -65,14 +65,17 @@ extension FleetRunnerTests {
     #expect(run.whole == ["a1", "a2", "a3"] && answers(run).isEmpty && run.counts.delivered == 6)
   }
 
-  @Test("an answer of the fleet has at most 16 asks of eight groups")
+  @Test("an answer of the fleet has at most eight asks of eight groups, each with another id")
   func bounds() throws {
     let keys = (0..<1_000).map { "\"k\($0)\"" }.joined(separator: ",")
     let entries = (1...1_000).map { #"{"id":\#($0),"report":{"program":"shop","groups":[\#(keys)]}}"# }.prefix(40)
     let reply = try #require(JSONValue(parsing: Array("{\"asks\":[\(entries.joined(separator: ","))]}".utf8)))
     let asks = FleetAsk.asks(in: reply)
-    #expect(asks.map(\.id) == Array(1...16))
+    #expect(asks.map(\.id) == Array(1...8))
     #expect(asks[0].subject == .report(program: "shop", groups: Set((0..<8).map { "k\($0)" })))
+    let twice = (1...2).map { #"{"id":7,"report":{"program":"p\#($0)","groups":["k"]}}"# }.joined(separator: ",")
+    let first = FleetAsk.asks(in: JSONValue(parsing: Array("{\"asks\":[\(twice)]}".utf8)))
+    #expect(first.map(\.subject) == [.report(program: "p1", groups: ["k"])])
     let long = String(repeating: "x", count: 257)
     let names = [#""program":"\#(long)","groups":["k"]"#, #""program":"shop","groups":["\#(long)"]"#]
     for name in names {
@@ -104,5 +107,17 @@ extension FleetRunnerTests {
     #expect(asks.wanting(report) == [])
     asks.markAnswered(257)
     #expect(asks.wanting(report) == [1])
+  }
+
+  @Test("an ask is tried once an hour, and at most 64 asks are")
+  func attempts() {
+    var (asks, now) = (FleetAsks(), ContinuousClock.now)
+    func begun(_ ids: ClosedRange<Int>) -> Int { ids.count { asks.beginsAttempt($0, at: now) } }
+    #expect(begun(1...2) == 2)
+    now += .seconds(3_599)
+    #expect(begun(1...2) == 0)
+    now += .seconds(1)
+    #expect(begun(1...2) == 2)
+    #expect(begun(3...1_000) == 62)
   }
 }

@@ -39,10 +39,10 @@ struct FleetRunnerTests {
   /// Runs until crashd has received the last cursor.
   ///
   /// Events have the cursors `e.1`, `e.2`, …, and the ids `a1`, `a2`, …. Between two readings of the clock, `step`
-  /// passes.
+  /// passes. An empty reply of `control` closes the connection.
   func run(
     _ count: Int, position: String? = nil, answered: String? = nil, step: Duration = .seconds(20), more: String = "",
-    failsAcknowledgements: Int = 0, allowsProtection: Bool = false,
+    failsAcknowledgements: Int = 0, allowsProtection: Bool = false, filter: String? = nil,
     answer: @escaping @Sendable (StubServer.Request, Int) -> StubServer.Answer? = { _, _ in committed },
     event: @escaping @Sendable (Int) -> (id: String, more: String) = { ("a\($0)", "") },
     control: @escaping @Sendable (String) -> (parameters: String, error: String?)? = { _ in nil }
@@ -58,7 +58,10 @@ struct FleetRunnerTests {
     defer { server.stop() }
     let daemon = try FakeDaemon { connection in
       guard let call = connection.call() else { return }
-      if let reply = control(call) { return connection.reply(reply.parameters, error: reply.error) }
+      if let reply = control(call) {
+        if !reply.parameters.isEmpty { connection.reply(reply.parameters, error: reply.error) }
+        return
+      }
       if call.contains("Crashd.Ack") {
         let isLost = failures.withLock { left in
           left -= 1
@@ -97,8 +100,8 @@ struct FleetRunnerTests {
     let client = try #require(
       FleetClient(url: "http://127.0.0.1:\(server.port)", token: "cft_1_x", http: HTTPClient(stop: stop)))
     var runner = FleetRunner(
-      client, subscriber: "t.fleet", filter: nil, perMinute: 6_000, allowsProtection: allowsProtection, scrubber: nil,
-      around: around)
+      client, subscriber: "t.fleet", filter: filter, perMinute: 6_000, allowsProtection: allowsProtection,
+      scrubber: nil, around: around)
     runner.run()
     return Run(
       requests: server.requests, acknowledged: acknowledged.all, counts: board.counts(of: "fleet"), log: log.all)
