@@ -6,8 +6,8 @@ Usage: growth.py CRASH_FLEET BINARIES [--stored N,N,...] [--runs N]
 scripts/fleet/postgres runs this program beside a private PostgreSQL. Each number of stored reports has a database of its
 own, with 1,000 issues, 1,000 hosts and 20 builds, whose reports are spread over 30 days. The rows are those that ingest
 stores, except that only the newest report of each issue is whole; the others are short, and no page opens them. pgbench
-runs each query with random parameters, in turns over the databases. The program fails if a median grows by more than the square root of the number
-of reports.
+runs each query with random parameters, in turns over the databases. The program fails if a median grows by more than the
+square root of the number of reports.
 
 Pages: a reader opens the pages of `crash-fleet web` of each database, with random issues, reports and hosts, in turns.
 The time of a page ends with its last byte.
@@ -35,11 +35,12 @@ insert into host (tenant, machine, name)
 insert into build (tenant, program, build) select 1, 'shop', 'b' || n from generate_series(1, {BUILDS}) n;
 insert into issue (tenant, program, title, cause, signal)
   select 1, 'shop', 'title of ' || n, 'null-pointer', 'SIGSEGV' from generate_series(1, {ISSUES}) n;
-insert into alias (tenant, program, key, version, issue) select 1, 'shop', 'k' || n, 1, n from generate_series(1, {ISSUES}) n;
+insert into alias (tenant, program, key, version, issue)
+  select 1, 'shop', 'k' || n, 1, n from generate_series(1, {ISSUES}) n;
 insert into host_cursor (host, stream, position) select n, 's@e', 'e.' || n from generate_series(1, {HOSTS}) n;
 insert into report (tenant, id, day, revision, alias, host, build, time, signal, cause, unit, body)
   select 1, lpad(to_hex(n), 32, '0')::uuid, time::date, 1, 1 + n % {ISSUES}, 1 + (n / {ISSUES} * 7 + n) % {HOSTS},
-    1 + n / 7 % {BUILDS}, time, 'SIGSEGV', 'null-pointer', 'shop.service', 
+    1 + n / 7 % {BUILDS}, time, 'SIGSEGV', 'null-pointer', 'shop.service',
     convert_to(case when n <= {WHOLE} then :'report' else '{{"id":' || n || '}}' end, 'UTF8')
   from (
     select n, now() - case when n <= {WHOLE} then interval '1 hour' * random()
@@ -47,7 +48,8 @@ insert into report (tenant, id, day, revision, alias, host, build, time, signal,
     from generate_series(1, :stored) n) i;
 insert into counter (alias, host, build, hour, run, crashes)
   select alias, host, build, date_trunc('hour', time), 0, count(*) from report group by 1, 2, 3, 4;
-insert into alias_hour (alias, build, hour, crashes) select alias, build, hour, sum(crashes) from counter group by 1, 2, 3;
+insert into alias_hour (alias, build, hour, crashes)
+  select alias, build, hour, sum(crashes) from counter group by 1, 2, 3;
 insert into alias_build select alias, build, sum(crashes), min(hour), max(hour) from alias_hour group by 1, 2;
 insert into alias_hour_sum select alias, hour, sum(crashes) from alias_hour group by 1, 2;
 insert into program_hour select 1, 'shop', hour, 0, sum(crashes) from alias_hour group by 3;
@@ -67,7 +69,8 @@ QUERIES = {
         " order by last_seen desc, id desc limit 100",
     "one report": "select body from report where tenant = 1 and id = lpad(to_hex(:report::bigint), 32, '0')::uuid",
     "newest 50 reports of an issue":
-        # A plain join would read all reports of the issue: 130 ms of 10,000 reports. This one merges the partitions' indexes.
+        # A plain join would read all reports of the issue: 130 ms of 10,000 reports. This one merges the indexes of the
+        # partitions.
         "select r.id, r.time, h.name from alias a cross join lateral ("
         "select id, least(time, received) time, host from report where alias = a.id order by 2 desc, id desc limit 50) r"
         " join host h on h.id = r.host where a.issue = :issue::bigint order by r.time desc limit 50",
@@ -114,7 +117,8 @@ def fill(program, database, stored, report):
     subprocess.run(["createdb", database], check=True)
     subprocess.run([program, "migrate"], env=environment(database), check=True, stdout=subprocess.DEVNULL)
     psql = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", database]
-    subprocess.run([*psql, "-v", f"stored={stored}", "-v", f"report={json.dumps(report)}"], input=FILL, text=True, check=True)
+    variables = ["-v", f"stored={stored}", "-v", f"report={json.dumps(report)}"]
+    subprocess.run([*psql, *variables], input=FILL, text=True, check=True)
     subprocess.run([*psql, "-c", "vacuum analyze", "-c", "checkpoint"], check=True)
 
 
@@ -124,8 +128,9 @@ def run(database, stored, sql, runs, directory):
     script.write_text(
         f"\\set report random(1, {stored})\n\\set issue random(1, {ISSUES})\n\\set host random(1, {HOSTS})\n{sql};\n")
     pgbench = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/pgbench"))[-1]
+    log = ["-l", f"--log-prefix={directory}/times"]
     subprocess.run(
-        [pgbench, "-n", "-M", "prepared", "-t", str(runs), "-l", f"--log-prefix={directory}/times", "-f", script, database],
+        [pgbench, "-n", "-M", "prepared", "-t", str(runs), *log, "-f", script, database],
         check=True, capture_output=True)
     times = []
     for log in pathlib.Path(directory).glob("times*"):
@@ -184,7 +189,8 @@ def main():
         queries = table(
             "query", QUERIES, names,
             lambda stored, sql: run(names[stored], stored, sql, options.runs // 4, directory))
-    readers = {stored: pages.Reader(options.program.resolve(), "bench", environment(name)) for stored, name in names.items()}
+    program = options.program.resolve()
+    readers = {stored: pages.Reader(program, "bench", environment(name)) for stored, name in names.items()}
     opened = table(
         "page", PAGES, names, lambda stored, path: [read(readers[stored], path) for _ in range(options.runs // 4)])
     slowest, highest = (max(pair) for pair in zip(queries, opened))

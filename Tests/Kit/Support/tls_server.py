@@ -1,7 +1,8 @@
 """An HTTPS server that accepts each POST, and an HTTP proxy that supports only CONNECT, on separate ports.
 
-Usage: tls_server.py CERTIFICATE KEY REQUESTS [CA]. With CA, clients need a certificate of this authority. Prints the two ports, "SERVER PROXY". Writes a line for each request to
-the file REQUESTS: "POST PATH BYTES", with " resumed" if a client resumed a TLS session, or "CONNECT HOST:PORT AUTHORIZATION". Runs until a signal ends it.
+Usage: tls_server.py CERTIFICATE KEY REQUESTS [CA]. With CA, clients need a certificate of this authority. Prints the two
+ports, "SERVER PROXY". Writes a line for each request to the file REQUESTS: "POST PATH BYTES", with " resumed" if a client
+resumed a TLS session, or "CONNECT HOST:PORT AUTHORIZATION". Runs until a signal ends it.
 """
 
 import http.server
