@@ -147,15 +147,7 @@ struct AskTests {
     let test = try await TestStore()
     _ = try await test.ingest([Sample.report(1)])
     func run(_ arguments: String...) throws -> (status: Int32, output: String) {
-      let (process, output) = (Process(), Pipe())
-      process.executableURL = URL(fileURLWithPath: FleetProcess.program)
-      process.arguments = ["ask"] + arguments + ["--config", "/dev/null", "--tenant", "shop"]
-      process.environment = ["CRASH_FLEET_DATABASE_CONNECTION": test.connection]
-      (process.standardOutput, process.standardError) = (output, output)
-      try process.run()
-      let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-      process.waitUntilExit()
-      return (process.terminationStatus, text)
+      try FleetProcess.run(["ask"] + arguments + ["--tenant", "shop"], on: test.connection)
     }
     let added = try run("report", "1", "--days", "3")
     #expect(added.status == 0 && added.output == "1\n")

@@ -26,17 +26,12 @@ struct CertificateTests {
       try authority.send(port: fleet.port, line, as: identity, token: token, body: body, more: more)
     }
 
-    /// Runs a subcommand of `crash-fleet token`.
-    func token(_ arguments: String) throws -> String {
-      try TestPostgres.run(
-        "sh",
-        [
-          "-c",
-          """
-          CRASH_FLEET_DATABASE_CONNECTION='\(fleet.test.connection)' '\(FleetProcess.program)' token \(arguments) \
-          --config /dev/null
-          """,
-        ])
+    /// Runs a subcommand of `crash-fleet token`, and returns its output.
+    @discardableResult
+    func token(_ arguments: String...) throws -> String {
+      let (status, output) = try FleetProcess.run(["token"] + arguments, on: fleet.test.connection)
+      guard status == 0 else { throw FleetProcess.Problem(text: output) }
+      return output
     }
 
     /// The tenants of all reports, in the order of their ids.
@@ -50,7 +45,7 @@ struct CertificateTests {
   func tenants() async throws {
     let service = try await Service()
     let (known, unknown) = (try service.authority.issue("web-1"), try service.authority.issue("web-2"))
-    let added = try service.token("add mail --name web-1 --certificate '\(known.certificate)'")
+    let added = try service.token("add", "mail", "--name", "web-1", "--certificate", known.certificate)
     let printed = try TestPostgres.run(
       "openssl", ["x509", "-noout", "-fingerprint", "-sha256", "-in", known.certificate])
     let fingerprint = try #require(printed.split(separator: "=").last).trimmingCharacters(in: .newlines)
@@ -78,7 +73,7 @@ struct CertificateTests {
     let other = try TestAuthority()
     let stranger = try other.issue("web-1")
     // The service would store reports under its tenant, if TLS accepted it.
-    _ = try service.token("add mail --certificate '\(stranger.certificate)'")
+    try service.token("add", "mail", "--certificate", stranger.certificate)
     for identity in [stranger, try service.authority.issue("web-2", isServer: true)] {
       let answer = try service.send(as: identity, body: Sample.line(1))
       #expect(!answer.contains("HTTP/1.1") && answer.contains("alert"), "\(answer)")
@@ -90,7 +85,7 @@ struct CertificateTests {
   func required() async throws {
     let service = try await Service(["CRASH_FLEET_TLS_REQUIRE_CLIENT_CERTIFICATE": "true"])
     let (added, other) = (try service.authority.issue("web-1"), try service.authority.issue("web-2"))
-    _ = try service.token("add mail --certificate '\(added.certificate)'")
+    try service.token("add", "mail", "--certificate", added.certificate)
     for line in ["POST /v1/reports", "GET /healthz"] {
       let answer = try service.send(line, token: service.fleet.token)
       #expect(!answer.contains("HTTP/1.1") && answer.contains("alert"), "\(answer)")
@@ -105,7 +100,7 @@ struct CertificateTests {
   func resumption() async throws {
     let service = try await Service()
     let known = try service.authority.issue("web-1")
-    _ = try service.token("add mail --certificate '\(known.certificate)'")
+    try service.token("add", "mail", "--certificate", known.certificate)
     let session = "\(service.authority.directory)/session"
     _ = try service.send(as: known, body: Sample.line(1), more: "-sess_out '\(session)'")
     let answer = try service.send(body: Sample.line(2), more: "-sess_in '\(session)'")
@@ -117,16 +112,16 @@ struct CertificateTests {
   func revoked() async throws {
     let service = try await Service()
     let identity = try service.authority.issue("web-1")
-    let number = try service.token("add mail --certificate '\(identity.certificate)'").prefix { $0 != " " }
+    let number = try service.token("add", "mail", "--certificate", identity.certificate).prefix { $0 != " " }
     #expect {
-      try service.token("add shop --certificate '\(identity.certificate)'")
+      try service.token("add", "shop", "--certificate", identity.certificate)
     } throws: {
       "\($0)".contains("is added already; see ")
     }
-    _ = try service.token("revoke \(number)")
+    try service.token("revoke", String(number))
     let answer = try service.send(as: identity, body: Sample.line(1))
     #expect(answer.contains("HTTP/1.1 401 ") && answer.contains("the client certificate is unknown or revoked"))
-    _ = try service.token("add shop --certificate '\(identity.certificate)'")
+    try service.token("add", "shop", "--certificate", identity.certificate)
     #expect(try service.send(as: identity, body: Sample.line(2)).contains(#""items":{"stored":1}"#))
     #expect(try service.tenants() == "shop")
   }
@@ -148,9 +143,10 @@ struct CertificateTests {
     let authority = try TestAuthority()
     let (server, other) = (try authority.issue("server", isServer: true), try authority.issue("other"))
     func problem(_ settings: [String: String]) throws -> String {
-      let variables = settings.map { "CRASH_FLEET_TLS_\($0.key)='\($0.value)'" }.joined(separator: " ")
-      let command = "'\(FleetProcess.program)' --check-config --config /dev/null"
-      return try TestPostgres.run("sh", ["-c", "\(variables) \(command) 2>&1; echo $?"])
+      let variables = settings.map { ("CRASH_FLEET_TLS_\($0.key)", $0.value) }
+      let (status, output) = try FleetProcess.run(
+        ["--check-config"], settings: Dictionary(uniqueKeysWithValues: variables))
+      return "\(output)\(status)\n"
     }
     let good = ["CERTIFICATE": server.certificate, "KEY": server.key, "CLIENT_CA": authority.file]
     #expect(try problem(good).hasSuffix("\n0\n"))

@@ -183,15 +183,9 @@ struct EndToEndTests {
       "CRASH_FLEET_TLS_CERTIFICATE": server.certificate, "CRASH_FLEET_TLS_KEY": server.key,
       "CRASH_FLEET_TLS_CLIENT_CA": authority.file, "CRASH_FLEET_TLS_REQUIRE_CLIENT_CERTIFICATE": "true",
     ])
-    _ = try TestPostgres.run(
-      "sh",
-      [
-        "-c",
-        """
-        CRASH_FLEET_DATABASE_CONNECTION='\(fleet.test.connection)' '\(FleetProcess.program)' token add mail \
-        --certificate '\(client.certificate)' --config /dev/null
-        """,
-      ])
+    let added = try FleetProcess.run(
+      ["token", "add", "mail", "--certificate", client.certificate], on: fleet.test.connection)
+    #expect(added.status == 0, "\(added.output)")
     let host = try await Host([
       "CRASH_FORWARD_FLEET_URL": "https://127.0.0.1:\(fleet.port)", "CRASH_FORWARD_CA_FILE": authority.file,
       "CRASH_FORWARD_FLEET_CERTIFICATE_FILE": client.certificate, "CRASH_FORWARD_FLEET_KEY_FILE": client.key,

@@ -7,10 +7,7 @@ import Testing
 struct WebTests {
   /// Starts the command, and returns it with its standard output.
   private func web(_ connection: String, _ arguments: [String]) throws -> (process: Process, output: Pipe) {
-    let (process, output) = (Process(), Pipe())
-    process.executableURL = URL(fileURLWithPath: FleetProcess.program)
-    process.arguments = ["web", "--config", "/dev/null"] + arguments
-    process.environment = ["CRASH_FLEET_DATABASE_CONNECTION": connection]
+    let (process, output) = (FleetProcess.command(["web"] + arguments, on: connection), Pipe())
     (process.standardOutput, process.standardError) = (output, FileHandle.nullDevice)
     try process.run()
     return (process, output)

@@ -14,11 +14,9 @@ final class FleetProcess: Sendable {
   init(_ settings: [String: String] = [:]) async throws {
     test = try await TestStore(connections: 2)
     token = try await test.store.addToken(tenant: "shop", name: "hosts").text
-    let (process, errors) = (Process(), Pipe())
-    process.executableURL = URL(fileURLWithPath: Self.program)
-    process.arguments = ["serve", "--config", "/dev/null"]
-    process.environment = ["CRASH_FLEET_DATABASE_CONNECTION": test.connection, "CRASH_FLEET_LISTEN_PORT": "0"]
-      .merging(settings) { $1 }
+    let errors = Pipe()
+    let process = Self.command(
+      ["serve"], on: test.connection, settings: ["CRASH_FLEET_LISTEN_PORT": "0"].merging(settings) { $1 })
     process.standardError = errors
     try process.run()
     self.process = Mutex(process)
@@ -37,6 +35,30 @@ final class FleetProcess: Sendable {
     let directory = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent()
     return ProcessInfo.processInfo.environment["CRASH_FLEET"] ?? directory.appendingPathComponent("crash-fleet").path
   }()
+
+  /// Returns a command of crash-fleet that has not started, without settings of this machine.
+  static func command(
+    _ arguments: [String], on connection: String? = nil, settings: [String: String] = [:]
+  ) -> Process {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: program)
+    process.arguments = arguments + ["--config", "/dev/null"]
+    process.environment = settings
+    process.environment?["CRASH_FLEET_DATABASE_CONNECTION"] = connection
+    return process
+  }
+
+  /// Runs a command to its end, and returns its status, and its output with its errors.
+  static func run(
+    _ arguments: [String], on connection: String? = nil, settings: [String: String] = [:]
+  ) throws -> (status: Int32, output: String) {
+    let (process, output) = (command(arguments, on: connection, settings: settings), Pipe())
+    (process.standardOutput, process.standardError) = (output, output)
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return (process.terminationStatus, text)
+  }
 
   private static func read(_ pipe: Pipe) -> String? {
     let data = pipe.fileHandleForReading.availableData
