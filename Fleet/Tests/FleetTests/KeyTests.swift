@@ -31,7 +31,7 @@ struct KeyTests {
     try await test.store.issues(tenant: test.tenant).sorted { $0.id < $1.id }
   }
 
-  @Test("a crash that has a new key in the same build joins the issue of its old key, with its state and counts")
+  @Test("a new key of crashes in the same build joins the issue of their old key, which keeps its state and counts")
   func sameBuild() async throws {
     let test = try await TestStore()
     _ = try await test.ingest([report(1, "old", 2, host: 1), Sample.count(4, group: "old")])
@@ -48,7 +48,7 @@ struct KeyTests {
     #expect(Set(try test.sums()).count == 1)
   }
 
-  @Test("a report that crashd analyzed again takes its new key to the issue of the previous one")
+  @Test("after crashd analyzes a report again, the new key joins the issue of the previous key")
   func analyzedAgain() async throws {
     let test = try await TestStore()
     _ = try await test.ingest([report(1, "old", 2, exact: "e1"), report(2, "old", 2, exact: "e2")])
@@ -58,7 +58,7 @@ struct KeyTests {
     #expect(Set(try test.sums()).count == 1)
   }
 
-  @Test("an old key that the fleet sees after the new one joins its issue")
+  @Test("an old key that the fleet sees after the new key joins the issue of the new key")
   func olderKeyLater() async throws {
     let test = try await TestStore()
     _ = try await test.ingest([report(1, "new", 3, host: 1)])
@@ -67,7 +67,7 @@ struct KeyTests {
     #expect(try await issues(test).map(\.crashes) == [3])
   }
 
-  @Test("a report that moves to an earlier key takes its later key along")
+  @Test("after crashd analyzes a report again, its previous key joins an earlier issue of its new key")
   func previousKeyLater() async throws {
     let test = try await TestStore()
     _ = try await test.ingest([report(1, "new", 3, exact: "e1", host: 1)])
@@ -79,7 +79,7 @@ struct KeyTests {
   }
 
   @Test(
-    "keys of one version, of other places, builds, programs or without a build id stay in their issues",
+    "keys stay in their issues if they have one version, if no build has an exact key of both, or if a body is no JSON",
     arguments: [
       Sample.report(2, group: "new", version: 2, body: "{\"group\":{\"exact\":\"e1\"}}"),
       Sample.report(2, group: "new", version: 3, body: "{\"group\":{\"exact\":\"e2\"}}"),
@@ -99,14 +99,14 @@ struct KeyTests {
     #expect(try await issues(test).map(\.crashes) == [1, 1, 1])
   }
 
-  @Test("programs without a build id have no exact keys that prove anything")
+  @Test("keys of a program without a build id stay in their issues")
   func noBuildID() async throws {
     let test = try await TestStore()
     _ = try await test.ingest([report(1, "old", 2, build: ""), report(2, "new", 3, build: "")])
     #expect(try await joins(test) == [])
   }
 
-  @Test("a group that an operator split off or opened stays where it is")
+  @Test("a group that an operator split off stays in its issue, and so do groups of open and muted issues")
   func operators() async throws {
     let test = try await TestStore()
     _ = try await test.ingest([report(1, "old", 2)])
@@ -125,7 +125,7 @@ struct KeyTests {
     #expect(try await joins(test) == [])
   }
 
-  @Test("merged issues keep their groups")
+  @Test("a group of a merged issue stays there, and another group can join it")
   func merged() async throws {
     let test = try await TestStore()
     _ = try await test.ingest([report(1, "old", 2)])
@@ -186,7 +186,7 @@ struct KeyTests {
     await second.close()
   }
 
-  @Test("a group is examined again in a new build, or when its age has grown by a quarter; in one version never")
+  @Test("a group is examined again in a new build or at a greater age, if its program has keys of several versions")
   func pace() async throws {
     let test = try await TestStore()
     _ = try await test.ingest([report(1, "a", 3), report(2, "b", 3, exact: "e2")])
