@@ -2,6 +2,8 @@ import FleetStore
 import Foundation
 import Testing
 
+@testable import CrashPages
+
 /// `crash-fleet web`, as an operator starts it.
 @Suite("crash-fleet web")
 struct WebTests {
@@ -89,7 +91,7 @@ struct WebTests {
     let (host, port, login) = try link(output)
     let cookie = try cookie(try TestClient(port: port).request("GET", login, host: host, token: nil))
     let request = Array("GET /changes HTTP/1.1\r\nHost: \(host)\r\nCookie: \(cookie)\r\n\r\n".utf8)
-    let open = try (0..<16).map { _ in
+    let open = try (0..<ChangeStreams.limit).map { _ in
       let client = try TestClient(port: port)
       client.send(request)
       _ = try client.text(until: "data: changed")
@@ -97,7 +99,7 @@ struct WebTests {
     }
     let busy = try TestClient(port: port).request(
       "GET", "/changes", host: host, token: nil, headers: ["Cookie: \(cookie)"])
-    #expect(busy.status == 503 && open.count == 16)
+    #expect(busy.status == 503 && open.count == ChangeStreams.limit)
   }
 
   @Test("behind a reverse proxy, the group can open the socket, and there is no link")
