@@ -23,7 +23,11 @@ struct FleetContext: RequestContext {
   func certificate() async -> ClientCertificate? {
     // Reading fails only if the connection has ended.
     guard let certificate = try? await channel.nioSSL_peerCertificate().get() else { return nil }
-    guard Int64(certificate.notValidAfter) > FleetStore.now_us() / 1_000_000 else { return nil }
+    if Self.isExpired(certificate, now_us: FleetStore.now_us()) { return nil }
     return (try? certificate.toDERBytes()).flatMap { ClientCertificate(der: $0) }
+  }
+
+  private static func isExpired(_ certificate: NIOSSLCertificate, now_us: Int64) -> Bool {
+    Int64(certificate.notValidAfter) <= now_us / 1_000_000
   }
 }

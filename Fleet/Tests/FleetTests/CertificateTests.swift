@@ -108,6 +108,31 @@ struct CertificateTests {
     #expect(try service.tenants() == "mail mail")
   }
 
+  @Test("TLS refuses an expired certificate, and the service refuses one that expires during its TLS session")
+  func expired() async throws {
+    // TLS refuses a connection that neither has a certificate nor resumes a session.
+    let service = try await Service(["CRASH_FLEET_TLS_REQUIRE_CLIENT_CERTIFICATE": "true"])
+    func known(_ name: String, lifetime_s: Double) throws -> TestAuthority.Identity {
+      let identity = try service.authority.issue(name, lifetime_s: lifetime_s)
+      try service.token("add", "mail", "--certificate", identity.certificate)
+      return identity
+    }
+    let old = try service.send(as: try known("web-1", lifetime_s: -60), body: Sample.line(1))
+    #expect(!old.contains("HTTP/1.1") && old.contains("alert"), "\(old)")
+    let session = "\(service.authority.directory)/session"
+    // On a slow machine, the certificate can expire before its first request.
+    let isStored = try [3.0, 10, 30].contains { lifetime_s in
+      try service.send(
+        as: try known("web-2", lifetime_s: lifetime_s), body: Sample.line(2), more: "-sess_out '\(session)'"
+      ).contains(#""items":{"stored":1}"#)
+    }
+    #expect(isStored)
+    try await TestPostgres.wait(for: "the expiry of a certificate") {
+      try service.send(body: Sample.line(2), more: "-sess_in '\(session)'").contains("HTTP/1.1 401 ")
+    }
+    #expect(try service.tenants() == "mail")
+  }
+
   @Test("a revoked certificate is refused by the next service, and can be added to another tenant")
   func revoked() async throws {
     let service = try await Service()

@@ -16,6 +16,21 @@ final class TestAuthority {
     directory = try TestPostgres.run("mktemp", ["-d", "/tmp/crash-fleet-ca.XXXXXX"])
       .trimmingCharacters(in: .newlines)
     try run("req -x509 \(Self.newKey) -days 2 -subj /CN=authority -keyout ca.key -out ca.pem")
+    try write("index", "")
+    try write(
+      "ca.cnf",
+      """
+      [ca]
+      default_ca = authority
+      [authority]
+      database = index
+      policy = any
+      rand_serial = yes
+      unique_subject = no
+      [any]
+      commonName = supplied
+
+      """)
   }
 
   deinit {
@@ -23,12 +38,21 @@ final class TestAuthority {
     try? FileManager.default.removeItem(atPath: directory)
   }
 
-  /// Issues a certificate; that of a server is for 127.0.0.1.
-  func issue(_ name: String, isServer: Bool = false) throws -> Identity {
-    let usage = isServer ? "serverAuth\\nsubjectAltName=IP:127.0.0.1" : "clientAuth"
+  /// Issues a certificate that ends after some seconds, or has ended if they are negative.
+  ///
+  /// The certificate of a server is for 127.0.0.1.
+  func issue(_ name: String, isServer: Bool = false, lifetime_s: Double = TestAuthority.day_s) throws -> Identity {
+    let usage = isServer ? "serverAuth\nsubjectAltName=IP:127.0.0.1" : "clientAuth"
     try run("req \(Self.newKey) -subj /CN=\(name) -keyout \(name).key -out \(name).csr")
-    _ = try TestPostgres.run("sh", ["-c", "printf 'extendedKeyUsage=\(usage)' >'\(directory)/\(name).ext'"])
-    try run("x509 -req -in \(name).csr -CA ca.pem -CAkey ca.key -days 2 -extfile \(name).ext -out \(name).pem")
+    try write("\(name).ext", "extendedKeyUsage=\(usage)\n")
+    let end = Date(timeIntervalSinceNow: lifetime_s)
+    let (first, last) = (Self.time(end - 2 * Self.day_s), Self.time(end))
+    // The command `x509` of OpenSSL 3.0 takes whole days only.
+    try run(
+      """
+      ca -batch -notext -config ca.cnf -cert ca.pem -keyfile ca.key -md sha256 -startdate \(first) -enddate \(last) \
+      -extfile \(name).ext -outdir . -in \(name).csr -out \(name).pem
+      """)
     return Identity(certificate: "\(directory)/\(name).pem", key: "\(directory)/\(name).key")
   }
 
@@ -42,8 +66,7 @@ final class TestAuthority {
     let head =
       ["\(line) HTTP/1.1", "Host: fleet", "Content-Length: \(body.utf8.count)", "Connection: close"]
       + (token.map { ["Authorization: Bearer \($0)"] } ?? [])
-    let request = "\(directory)/request"
-    try Data((head.joined(separator: "\r\n") + "\r\n\r\n" + body).utf8).write(to: URL(fileURLWithPath: request))
+    try write("request", head.joined(separator: "\r\n") + "\r\n\r\n" + body)
     let own = identity.map { "-cert '\($0.certificate)' -key '\($0.key)'" } ?? ""
     return try TestPostgres.run(
       "sh",
@@ -51,9 +74,22 @@ final class TestAuthority {
         "-c",
         """
         openssl s_client -quiet -connect 127.0.0.1:\(port) -CAfile '\(file)' -verify_return_error \(own) \(more) \
-        <'\(request)' 2>&1 || true
+        <'\(directory)/request' 2>&1 || true
         """,
       ])
+  }
+
+  /// A day in seconds.
+  static let day_s = 86_400.0
+
+  /// Returns a time as OpenSSL reads it.
+  private static func time(_ date: Date) -> String {
+    let text = date.formatted(Date.ISO8601FormatStyle(dateSeparator: .omitted, timeSeparator: .omitted))
+    return text.replacing("T", with: "")
+  }
+
+  private func write(_ name: String, _ text: String) throws {
+    try Data(text.utf8).write(to: URL(fileURLWithPath: "\(directory)/\(name)"))
   }
 
   private static let newKey = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
