@@ -51,6 +51,20 @@ struct IngestTests {
     #expect(try test.hasSum(1))
   }
 
+  @Test("two reports that swap their groups in one batch change the counts of their hosts")
+  func swap() async throws {
+    let test = try await TestStore()
+    _ = try await test.ingest([Sample.report(1, group: "a", host: 1), Sample.report(2, group: "b", host: 2)])
+    let swapped = [
+      Sample.report(1, group: "b", revision: 2, host: 1), Sample.report(2, group: "a", revision: 2, host: 2),
+    ]
+    #expect(try await test.ingest(swapped) == [.updated, .updated])
+    let counts = "select string_agg(crashes::text, ' ' order by alias, host) from alias_host"
+    #expect(try test.query(counts) == "0 1 1 0")
+    #expect(try await test.store.issues(tenant: test.tenant).map(\.hosts) == [2, 2])
+    #expect(try test.hasSum(2))
+  }
+
   @Test("counters keep the highest value of a run, whatever the order, and add up over runs")
   func counters() async throws {
     let test = try await TestStore()

@@ -84,7 +84,11 @@ extension CounterDeltas {
       let changed = hours.filter { $0.value != 0 }.sorted {
         ($0.key.alias, $0.key.hour, $0.key.build) < ($1.key.alias, $1.key.hour, $1.key.build)
       }
-      if changed.isEmpty { return }
+      // The counts of hosts can change alone, for example if two reports of different hosts swap their groups.
+      let hostCounts = pairs.filter { $0.value != 0 }.sorted {
+        ($0.key.alias, $0.key.host) < ($1.key.alias, $1.key.host)
+      }
+      if changed.isEmpty, hostCounts.isEmpty { return }
       let keys = changed.map(\.key)
       let deltas: Parameters =
         .int32s(keys.map(\.alias)) + .int64s(keys.map(\.hour)) + .int32s(keys.map(\.build))
@@ -92,16 +96,13 @@ extension CounterDeltas {
       for statement in [Self.addHours, Self.addHourSums, Self.addBuilds, Self.addProgramHours] {
         try connection.run(statement, deltas)
       }
-      let hostCounts = pairs.filter { $0.value != 0 }.sorted {
-        ($0.key.alias, $0.key.host) < ($1.key.alias, $1.key.host)
-      }
       let counts: Parameters =
         .int32s(hostCounts.map(\.key.alias)) + .int32s(hostCounts.map(\.key.host)) + .int64s(hostCounts.map(\.value))
       var hosts: [Int32: Int64] = [:]
       for row in try connection.run(Self.addHosts, counts).rows where row.flag(1) {
         hosts[Int32(truncatingIfNeeded: row.integer(0)), default: 0] += 1
       }
-      var issues: [Int32: (crashes: Int64, build: Int32)] = [:]
+      var issues: [Int32: (crashes: Int64, build: Int32)] = hosts.mapValues { _ in (0, 0) }
       for (key, delta) in changed {
         let known = issues[key.alias] ?? (0, 0)
         // Only a build with additional crashes reopens an issue.
