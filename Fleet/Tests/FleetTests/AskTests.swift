@@ -91,6 +91,20 @@ struct AskTests {
     #expect(try await test.store.askForReport(issue: 1, tenant: test.tenant, days: 7) != nil)
   }
 
+  @Test("many open asks of one tenant do not hide those of another one")
+  func manyAsks() async throws {
+    let (test, _) = try await asked()
+    _ = try await test.store.addToken(tenant: "other", name: "test")
+    let other = try #require(try await test.store.tenant(named: "other"))
+    _ = try test.query(
+      """
+      insert into ask (tenant, program, class, expires)
+      select \(test.tenant), 'shop', 'Shop.Cart', now() + interval '1 day' from generate_series(1, 10000)
+      """)
+    _ = try await test.store.askForProtection(program: "mail", className: "Mail.Box", tenant: other, days: 7)
+    #expect(try await test.store.openAsks()[other]?.map(\.program) == ["mail"])
+  }
+
   @Test("an ask for protection has a program and a class, and a refusal can change to another answer")
   func protection() async throws {
     let test = try await TestStore()

@@ -150,7 +150,7 @@ extension FleetStore {
     name: "open_asks",
     sql: """
       select a.id, a.program, a.issue, \(keys), a.class, a.tenant
-      from ask a where a.withdrawn is null and a.expires > now() order by a.id limit 10000
+      from ask a where a.withdrawn is null and a.expires > now() order by a.id
       """)
 }
 
