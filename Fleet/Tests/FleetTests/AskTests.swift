@@ -8,12 +8,12 @@ import Testing
 /// Asks of operators, and the answers of hosts.
 @Suite("Asks")
 struct AskTests {
-  private func answer(_ ask: Int64, host: UInt128 = 7, _ outcome: IncomingAnswer.Outcome = .sent) -> IngestItem {
+  func answer(_ ask: Int64, host: UInt128 = 7, _ outcome: IncomingAnswer.Outcome = .sent) -> IngestItem {
     .answer(IncomingAnswer(host: IncomingHost(machine: host, name: "web-\(host)"), ask: ask, outcome: outcome))
   }
 
   /// A store with one issue, and an ask for its next report.
-  private func asked() async throws -> (test: TestStore, ask: Int64) {
+  func asked() async throws -> (test: TestStore, ask: Int64) {
     let test = try await TestStore()
     _ = try await test.ingest([Sample.report(1)])
     let ask = try await test.store.askForReport(issue: 1, tenant: test.tenant, days: 7)
@@ -50,21 +50,6 @@ struct AskTests {
       return
     }
     #expect(keys == (18...21).map { "k\($0)" })
-  }
-
-  @Test("each host answers an ask once, with the batch that contains the report")
-  func answers() async throws {
-    let (test, ask) = try await asked()
-    for host in [7, 8, 7] as [UInt128] {
-      #expect(try await test.ingest([Sample.report(9, host: host), answer(ask, host: host)]).last == .counted)
-    }
-    // A batch can consist of answers.
-    #expect(try await test.ingest([answer(ask, host: 9), answer(ask, host: 9)]) == [.counted, .counted])
-    #expect(try await test.store.asks(tenant: test.tenant).first?.answers == ["sent": 3])
-    #expect(try await test.store.answeredAsks(tenant: test.tenant, machine: 8) == [ask])
-    #expect(try await test.store.answeredAsks(tenant: test.tenant, machine: 5) == [])
-    #expect(try await test.store.withdraw(ask: ask, tenant: test.tenant))
-    #expect(try await test.store.answeredAsks(tenant: test.tenant, machine: 8) == [])
   }
 
   @Test("a tenant neither sees nor answers the asks of another one")
@@ -118,24 +103,6 @@ struct AskTests {
     _ = try await test.ingest([answer(ask, host: 7, .protected)])
     #expect(try await test.store.answeredAsks(tenant: test.tenant, machine: 7) == [ask])
     #expect(try await test.store.asks(tenant: test.tenant).first?.answers == ["protected": 1, "refused": 1])
-  }
-
-  @Test("an answer needs the number of an ask, a known outcome and a host")
-  func parsing() throws {
-    func item(_ text: String) throws -> Result<IngestItem, IngestProblem> {
-      try #require(try IngestParser().parse(Array(text.utf8)).first)
-    }
-    let host = "\"host\":{\"machine\":\"\(Sample.hex(7))\",\"name\":\"web-7\"}"
-    #expect(try item("{\"answer\":{\"ask\":4,\"outcome\":\"sent\",\"x\":[1]},\(host)}").get() == answer(4))
-    for (bad, code) in [
-      ("{\"answer\":{\"ask\":0,\"outcome\":\"sent\"},\(host)}", IngestProblem.Code.invalid),
-      ("{\"answer\":{\"ask\":1.5,\"outcome\":\"sent\"},\(host)}", .invalid),
-      ("{\"answer\":{\"ask\":4,\"outcome\":\"eaten\"},\(host)}", .invalid),
-      ("{\"answer\":{\"ask\":4},\(host)}", .invalid), ("{\"answer\":{\"ask\":4,\"outcome\":\"sent\"}}", .missing),
-    ] {
-      let problem = #expect(throws: IngestProblem.self) { try item(bad).get() }
-      #expect(problem?.code == code)
-    }
   }
 
   @Test("the service sends the asks of a tenant with each answer, and the answered ones with the position")

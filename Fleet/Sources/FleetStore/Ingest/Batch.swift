@@ -142,10 +142,12 @@ struct Batch: Sendable {
   }
 
   private func store(answers connection: Connection) throws(FleetError) {
-    // A host that answers an ask in two items of a batch answers with the last one.
+    // A host that answers an ask in two items of a batch answers with the last one that is no refusal.
     var newest: [[Int64]: IncomingAnswer.Outcome] = [:]
     for answer in answers {
-      if let host = numbers.hosts[answer.host.machine] { newest[[answer.ask, Int64(host)]] = answer.outcome }
+      guard let host = numbers.hosts[answer.host.machine] else { continue }
+      let key = [answer.ask, Int64(host)]
+      if answer.outcome != .refused || newest[key] == nil { newest[key] = answer.outcome }
     }
     if newest.isEmpty { return }
     let sorted = newest.sorted { $0.key.lexicographicallyPrecedes($1.key) }
@@ -154,7 +156,7 @@ struct Batch: Sendable {
     try connection.run(Self.addAnswers, parameters + .int32s(hosts) + .texts(sorted.map(\.value.rawValue)))
   }
 
-  // An answer to an ask of another tenant, or to none, is ignored.
+  // An answer to an ask of another tenant, or to none, is ignored. A refusal does not replace another answer.
   private static let addAnswers = Statement(
     name: "add_answers",
     sql: """
@@ -162,7 +164,7 @@ struct Batch: Sendable {
       select i.ask, i.host, i.outcome from unnest($2::bigint[], $3::int[], $4::text[]) i (ask, host, outcome)
       join ask a on a.id = i.ask and a.tenant = $1::int order by i.ask, i.host
       on conflict (ask, host) do update set outcome = excluded.outcome, answered = now()
-      where ask_answer.outcome <> excluded.outcome
+      where ask_answer.outcome <> excluded.outcome and excluded.outcome <> 'refused'
       """)
 
   // The column `previous` keeps the group before the update, because RETURNING has only new values.
