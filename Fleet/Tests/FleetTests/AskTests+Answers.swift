@@ -28,6 +28,39 @@ extension AskTests {
     #expect(try await test.store.asks(tenant: test.tenant).first?.answers == ["sent": 3])
   }
 
+  @Test("an answer counts until a week after the end of its ask, and retention then removes both")
+  func retention() async throws {
+    let (test, old) = try await asked()
+    let store = test.store
+    let withdrawn = try #require(try await store.askForReport(issue: 1, tenant: test.tenant, days: 90))
+    let recent = try #require(try await store.askForReport(issue: 1, tenant: test.tenant, days: 7))
+    func end(daysAgo days: Int) throws {
+      _ = try test.query(
+        """
+        update ask set expires = now() - interval '\(days) days 1 minute' where id = \(old);
+        update ask set withdrawn = now() - interval '\(days) days 1 minute' where id = \(withdrawn)
+        """)
+    }
+    func answers(of host: UInt128) async throws -> String {
+      _ = try await test.ingest([old, withdrawn, recent].map { answer($0, host: host) })
+      return try test.query(
+        """
+        select string_agg(ask || ':' || hosts, ' ' order by ask)
+        from (select ask, count(*) hosts from ask_answer group by ask) c
+        """)
+    }
+    try end(daysAgo: 6)
+    #expect(try await answers(of: 7) == "\(old):1 \(withdrawn):1 \(recent):1")
+    try end(daysAgo: 7)
+    #expect(try await answers(of: 8) == "\(old):1 \(withdrawn):1 \(recent):2")
+    try await store.maintain()
+    #expect(try await store.asks(tenant: test.tenant).count == 3)
+    try end(daysAgo: Int(store.configuration.reportDays))
+    try await store.maintain()
+    #expect(try await store.asks(tenant: test.tenant).map(\.ask.id) == [recent])
+    #expect(try await answers(of: 9) == "\(recent):3")
+  }
+
   @Test("an answer needs the number of an ask, a known outcome and a host")
   func parsing() throws {
     func item(_ text: String) throws -> Result<IngestItem, IngestProblem> {

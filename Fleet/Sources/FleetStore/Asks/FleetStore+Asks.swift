@@ -2,6 +2,10 @@
 extension FleetStore {
   /// The maximum number of open asks of a tenant, because each answer to a batch contains them all.
   public static let askLimit = 8
+  /// The number of days after the end of an ask in which the fleet accepts answers to it.
+  ///
+  /// A host can be without a network when the ask ends.
+  static let answerDays: Int32 = 7
   /// The maximum number of keys of an ask: the newest ones of its issue.
   private static let keyLimit = 4
 

@@ -156,13 +156,16 @@ struct Batch: Sendable {
     try connection.run(Self.addAnswers, parameters + .int32s(hosts) + .texts(sorted.map(\.value.rawValue)))
   }
 
-  // An answer to an ask of another tenant, or to none, is ignored. A refusal does not replace another answer.
+  // An answer to an ask of another tenant, to one that ended long ago, or to none, is ignored. A refusal does not replace
+  // another answer.
   private static let addAnswers = Statement(
     name: "add_answers",
     sql: """
       insert into ask_answer (ask, host, outcome)
       select i.ask, i.host, i.outcome from unnest($2::bigint[], $3::int[], $4::text[]) i (ask, host, outcome)
-      join ask a on a.id = i.ask and a.tenant = $1::int order by i.ask, i.host
+      join ask a on a.id = i.ask and a.tenant = $1::int
+        and coalesce(a.withdrawn, a.expires) > now() - interval '\(FleetStore.answerDays) days'
+      order by i.ask, i.host
       on conflict (ask, host) do update set outcome = excluded.outcome, answered = now()
       where ask_answer.outcome <> excluded.outcome and excluded.outcome <> 'refused'
       """)

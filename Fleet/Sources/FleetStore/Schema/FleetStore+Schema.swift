@@ -114,6 +114,7 @@ extension FleetStore {
         for table in ["alias_hour_sum", "program_hour"] where dropsOld {
           try connection.run(Self.dropHours(of: table), .int32(months))
         }
+        if dropsOld { try Self.dropAsks(connection, keepingDays: days) }
         result = .success(())
       } catch { result = .failure(error) }
       try connection.run(Statement(name: "maintain_unlock", sql: "select pg_advisory_unlock($1)"), .int64(Self.lock))
