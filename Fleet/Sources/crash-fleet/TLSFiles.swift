@@ -8,8 +8,10 @@ struct TLSFiles: Sendable, Equatable {
   var clientCA: String?
   var requiresClientCertificate = false
 
+  /// The maximum size of a PEM file.
+  ///
   /// A chain has a few certificates, and a list of authorities a few hundred.
-  private static let limitBytes = 1 << 20
+  private static let pemLimitBytes = 1 << 20
 
   /// Reads the files, and returns nil if no file is set.
   ///
@@ -38,8 +40,13 @@ struct TLSFiles: Sendable, Equatable {
     return tls
   }
 
+  /// Returns the text of a PEM file.
+  static func text(of path: String) throws(SettingProblem) -> String {
+    try SettingText.contents(of: path, limitBytes: pemLimitBytes)
+  }
+
   private static func text(of path: String, _ key: String) throws(SettingsError) -> String {
-    do throws(SettingProblem) { return try SettingText.contents(of: path, limitBytes: limitBytes) } catch {
+    do throws(SettingProblem) { return try text(of: path) } catch {
       throw SettingsError(place: key, reason: "'\(path)': \(error.reason)")
     }
   }

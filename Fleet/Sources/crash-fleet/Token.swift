@@ -54,7 +54,7 @@ struct Token: AsyncParsableCommand {
 
     private static func read(_ path: String) throws -> ClientCertificate {
       let text: String
-      do throws(SettingProblem) { text = try SettingText.contents(of: path, limitBytes: 1 << 20) } catch {
+      do throws(SettingProblem) { text = try TLSFiles.text(of: path) } catch {
         throw Failure("'\(path)': \(error.reason)")
       }
       guard let certificate = FleetTLS.certificate(inPEM: text).flatMap({ ClientCertificate(der: $0) }) else {
