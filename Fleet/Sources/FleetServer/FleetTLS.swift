@@ -2,9 +2,9 @@ import NIOSSL
 
 /// The certificates and the key of a server, each as the text of a PEM file.
 public struct FleetTLS: Sendable, Equatable {
-  /// The certificate of the server, and those between it and its authority.
+  /// The certificate of the server, and then the intermediate certificates between it and its authority.
   public var chain: String
-  /// The key of the server's certificate.
+  /// The private key of the first certificate in `chain`, without a password.
   public var key: String
   /// The authorities whose client certificates the server accepts; nil requests no client certificate.
   public var clientCA: String?

@@ -1,9 +1,9 @@
 internal import Mustache
 
-/// A value of a view as swift-mustache reads it.
+/// A value of a view that keeps its fields for swift-mustache.
 ///
-/// swift-mustache reflects a value again for each name that it looks up, and for each value around it. This took most of
-/// the time of a page. A `Reflected` value keeps its fields.
+/// For each name in a template, swift-mustache creates a `Mirror` of the current value, and then one of each enclosing
+/// value until a value has the name. This took most of the time of a page. A `Reflected` value creates one `Mirror`.
 final class Reflected: MustacheParent {
   private let value: Any
   private lazy var fields = Dictionary(
