@@ -165,7 +165,7 @@ struct RenderingTests {
   @Test("each label of the delays is the lower bound of the bar above it")
   func ticks() {
     let plot = DelayPlot.plot([12_000])
-    #expect(plot.hasTicksOfParts && plot.points.count == 2 * plot.ticks.count && plot.bars.map(\.x) == ["21"])
+    #expect(plot.ticksStartParts && plot.points.count == 2 * plot.ticks.count && plot.bars.map(\.x) == ["21"])
     for (index, tick) in plot.ticks.enumerated() {
       #expect(plot.points[2 * index].label.hasPrefix(tick.label), "\(tick.label)")
     }

@@ -27,47 +27,44 @@ struct BarPlot: Encodable, Sendable, Equatable {
   var summary: String
   let bars: [Bar]
   let ticks: [Tick]
-  /// Whether each label is at the left end of its part of the bars.
+  /// Whether the ticks divide the bars into equal parts, and each tick is at the left end of its part.
   ///
-  /// Otherwise the first label is at the left end of the plot, and the last one at the right end.
-  let hasTicksOfParts: Bool
+  /// Otherwise the first tick is at the left end of the plot, and the last one at the right end.
+  let ticksStartParts: Bool
   let width: Int
   let height: Int
-  /// The greatest count, as the label of the axis.
-  let top: Figure
+  /// The greatest count, for the label of the axis.
+  let greatestCount: Figure
   let isEmpty: Bool
 
   private static let barWidth = 10.0
 
   /// Creates a plot.
   ///
-  /// `ticks` are the labels below the plot, at equal distances. With `ofParts`, each is at the left end of its part.
-  init(_ points: [Point], summary: String, height: Int = 60, ticks: [String] = [], ofParts: Bool = false) {
-    (self.points, self.summary, self.height, hasTicksOfParts) = (points, summary, height, ofParts)
-    let most = points.map(\.count).max() ?? 0
+  /// `ticks` are the labels below the plot, at equal distances.
+  init(_ points: [Point], summary: String, height: Int = 60, ticks: [String] = [], ticksStartParts: Bool = false) {
+    (self.points, self.summary, self.height, self.ticksStartParts) = (points, summary, height, ticksStartParts)
+    let greatest = points.map(\.count).max() ?? 0
     width = max(1, Int(Double(points.count) * Self.barWidth))
     self.ticks = ticks.map { Tick(label: $0) }
-    top = Figure(most)
-    isEmpty = most == 0
+    greatestCount = Figure(greatest)
+    isEmpty = greatest == 0
     bars = points.enumerated().compactMap { index, point in
-      guard point.count > 0, most > 0 else { return nil }
+      guard point.count > 0, greatest > 0 else { return nil }
       // A bar of one event must be visible beside a bar of a million events.
-      let tall = max(2, Double(point.count) / Double(most) * Double(height))
+      let barHeight = max(2, Double(point.count) / Double(greatest) * Double(height))
       return Bar(
-        x: Self.text(Double(index) * Self.barWidth + 1), y: Self.text(Double(height) - tall),
-        width: Self.text(Self.barWidth - 2), height: Self.text(tall), label: "\(point.label): \(Figure(point.count))",
-        path: point.path)
+        x: Figure.coordinate(Double(index) * Self.barWidth + 1), y: Figure.coordinate(Double(height) - barHeight),
+        width: Figure.coordinate(Self.barWidth - 2), height: Figure.coordinate(barHeight),
+        label: "\(point.label): \(Figure(point.count))", path: point.path)
     }
   }
 
   private enum CodingKeys: CodingKey { case points }
-
-  /// Returns a coordinate with one decimal.
-  static func text(_ value: Double) -> String { Figure.coordinate(value) }
 }
 
 extension Figure {
-  /// A coordinate of a plot, such as `12.5`.
+  /// Returns a coordinate of a plot with at most one decimal, such as `12.5`.
   static func coordinate(_ value: Double) -> String {
     guard value.isFinite, abs(value) < 1e6 else { return "0" }
     let tenths = Int((value * 10).rounded())

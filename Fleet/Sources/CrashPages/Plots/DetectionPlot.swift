@@ -70,6 +70,6 @@ enum DelayPlot {
     }
     return BarPlot(
       points, summary: "Delays of \(Figure(delays_ns.count).counted("access", "accesses"))", height: 80,
-      ticks: ["0", "10 µs", "1 ms", "100 ms", "10 s"], ofParts: true)
+      ticks: ["0", "10 µs", "1 ms", "100 ms", "10 s"], ticksStartParts: true)
   }
 }
