@@ -89,6 +89,7 @@ struct SettingsOptions: ParsableArguments {
       try table.read(file: file, into: &settings)
     }
     try table.read(environment: environment, into: &settings)
+    try settings.readUsualDatabase(environment)
     return settings
   }
 

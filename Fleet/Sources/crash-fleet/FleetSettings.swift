@@ -1,3 +1,4 @@
+import Glibc
 import SettingsFiles
 import FleetServer
 import FleetStore
@@ -14,7 +15,7 @@ struct FleetSettings: Sendable, Equatable {
 
   /// The configuration of the store.
   ///
-  /// If there is no connection string, libpq uses its own environment variables, such as PGHOST.
+  /// If it has no connection string, libpq uses its own environment variables, such as PGHOST.
   var storeConfiguration: FleetStore.Configuration {
     var store = store
     store.connection = database ?? ""
@@ -34,6 +35,8 @@ extension FleetSettings {
   typealias Key = SettingKey<FleetSettings>
 
   private static let secretBytes = 16 << 10
+  /// The file that docs/fleet.md and the units use.
+  private static let usualDatabase = "/etc/crash-fleet/database"
 
   /// Returns all keys.
   ///
@@ -92,12 +95,27 @@ extension FleetSettings {
         } else {
           throw SettingProblem("give the absolute path of a file, or the name of a credential of the unit")
         }
-        let text = try SettingText.contents(of: path, limitBytes: secretBytes)
-        let lines = text.split(whereSeparator: \.isNewline)
-        guard lines.count == 1 else { throw SettingProblem("the file must have one line, the connection string") }
-        settings.database = String(lines[0])
+        try settings.readDatabase(file: path)
         return true
       })
+  }
+
+  /// Reads the connection string from a file.
+  private mutating func readDatabase(file: String) throws(SettingProblem) {
+    let text = try SettingText.contents(of: file, limitBytes: Self.secretBytes)
+    let lines = text.split(whereSeparator: \.isNewline)
+    guard lines.count == 1 else { throw SettingProblem("the file must have one line, the connection string") }
+    database = String(lines[0])
+  }
+
+  /// Reads the connection string from its usual file, if nothing else names a database and the file exists.
+  mutating func readUsualDatabase(_ environment: [String: String]) throws(SettingsError) {
+    guard database == nil, environment["PGHOST"] == nil, environment["PGSERVICE"] == nil,
+      unsafe access(Self.usualDatabase, F_OK) == 0
+    else { return }
+    do throws(SettingProblem) { try readDatabase(file: Self.usualDatabase) } catch {
+      throw SettingsError(place: Self.usualDatabase, reason: error.reason)
+    }
   }
 
   // The fields of the store's configuration have 32 bits, like the database columns.
