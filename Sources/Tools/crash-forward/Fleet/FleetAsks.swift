@@ -8,7 +8,7 @@ struct FleetAsks {
   /// The maximum number of answered asks to remember; more than a fleet has at once.
   private static let limit = 256
   /// The time between two attempts for the same ask, and the maximum number of attempts within this time.
-  private static let (pause, attemptLimit) = (Duration.seconds(3_600), 64)
+  private static let (pause, attemptLimit) = (Duration.seconds(60), 8)
 
   private var open: [FleetAsk] = []
   private var answered: [Int] = []
@@ -24,6 +24,9 @@ struct FleetAsks {
     if answered.count == Self.limit { answered.removeFirst() }
     answered.append(id)
   }
+
+  /// Records that an ask has no answer after all, because the fleet did not accept the report.
+  mutating func reopen(_ id: Int) { answered.removeAll { $0 == id } }
 
   /// Returns whether an ask for the protection of a class can be tried now, and records the attempt.
   mutating func beginsAttempt(_ id: Int, at now: ContinuousClock.Instant) -> Bool {

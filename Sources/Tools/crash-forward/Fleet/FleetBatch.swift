@@ -16,6 +16,8 @@ struct FleetBatch {
   var counters = FleetCounters()
   /// The asks that the fleet receives an answer to, with what this host did: `sent`, `protected` or `refused`.
   private(set) var answers: [(ask: Int, outcome: String)] = []
+  /// The asks that each whole report answers, in the order of `ids`.
+  private var asks: [[Int]] = []
   /// The cursor after the last event of the batch.
   var cursor: String?
   /// The number of events of the batch.
@@ -30,12 +32,17 @@ struct FleetBatch {
     lines.count >= Self.reportLimit || bytes >= Self.byteLimit || counters.unsent >= FleetCounters.batch
   }
 
-  mutating func add(whole event: SinkEvent, _ host: FleetHost, now: ContinuousClock.Instant) throws {
+  /// Adds a whole report, and the answers to the asks for it.
+  mutating func add(
+    whole event: SinkEvent, answering asks: [Int], _ host: FleetHost, now: ContinuousClock.Instant
+  ) throws {
     let line = try JSONValue.object([
       "report": event.json, "revision": .int(Self.now_us()), "host": host.json,
     ]).encoded()
     lines.append(line)
     ids.append(event.report.id)
+    self.asks.append(asks)
+    for ask in asks { add(answer: ask, "sent") }
     bytes += line.count
     reportsSince = reportsSince ?? now
   }
@@ -68,7 +75,7 @@ struct FleetBatch {
   /// Records that the fleet has the batch.
   mutating func markSent() {
     counters.markSent()
-    (lines, ids, answers, bytes, cursor, events) = ([], [], [], 0, nil, 0)
+    (lines, ids, asks, answers, bytes, cursor, events) = ([], [], [], [], 0, nil, 0)
     (reportsSince, since) = (nil, nil)
   }
 
@@ -84,6 +91,18 @@ struct FleetBatch {
   mutating func removeFirst() {
     bytes -= lines.removeFirst().count
     ids.removeFirst()
+    asks.removeFirst()
+  }
+
+  /// Removes the first whole report, which the fleet does not accept.
+  ///
+  /// Returns the asks that no longer have an answer. Precondition: `firstReport` is not nil.
+  mutating func dropFirst() -> [Int] {
+    let dropped = asks[0]
+    answers.removeAll { $0.outcome == "sent" && dropped.contains($0.ask) }
+    events -= 1
+    removeFirst()
+    return dropped
   }
 
   /// The id of the report in a line of the body; nil if the line does not contain a report.

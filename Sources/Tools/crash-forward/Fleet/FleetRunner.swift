@@ -14,13 +14,13 @@ public struct FleetRunner: Sendable {
   private static let linger = Duration.milliseconds(100)
 
   let client: FleetClient
-  private let subscriber: String
+  let subscriber: String
   private let filter: String?
   private let scrubber: TextScrubber?
   let around: SinkRunner.Surroundings
   private let perMinute: Int
   let protection: ClassProtection
-  private var backoff = Backoff()
+  var backoff = Backoff()
 
   /// - Parameters:
   ///   - client: The client of the fleet.
@@ -149,7 +149,7 @@ public struct FleetRunner: Sendable {
   }
 
   /// The name of the stream in the fleet: the subscriber, and the store that issued the cursor.
-  private static func stream(_ subscriber: String, _ cursor: String) -> String {
+  static func stream(_ subscriber: String, _ cursor: String) -> String {
     "\(subscriber)@\(cursor.prefix { $0 != "." && $0 != "-" }.prefix(64))"
   }
 
@@ -173,9 +173,8 @@ public struct FleetRunner: Sendable {
     work.memory.remember(received.report, isWhole: isWhole)
     if isWhole {
       do {
-        try work.batch.add(whole: event, host, now: around.now())
+        try work.batch.add(whole: event, answering: asks, host, now: around.now())
         for ask in asks {
-          work.batch.add(answer: ask, "sent")
           work.asks.markAnswered(ask)
           around.log(.notice, "\(Self.name): sends report \(event.report.id), which the fleet asked for (ask \(ask))")
         }
@@ -187,102 +186,7 @@ public struct FleetRunner: Sendable {
     }
   }
 
-  /// Sends the batch until the fleet has committed it, and acknowledges it in crashd.
-  ///
-  /// Returns true after a stop.
-  private mutating func flush(_ work: inout Work) throws(ClientError) -> Bool {
-    guard let host = work.host, let cursor = work.batch.cursor else {
-      // The host is unknown only if no event of the batch was readable. In this case, only acknowledge the unreadable
-      // events.
-      if let cursor = work.batch.cursor { try around.client.acknowledge(cursor, subscriber: subscriber) }
-      work.batch.markSent()
-      return false
-    }
-    while true {
-      let body = (try? work.batch.body(host, stream: Self.stream(subscriber, cursor))) ?? []
-      switch client.send(body) {
-      case .committed(let receipt):
-        for (item, reason) in receipt.refusals { refuse(work.batch.id(ofLine: item) ?? "item \(item)", reason) }
-        expire(receipt.expired)
-        work.asks.replace(receipt.asks)
-        // Both numbers come from a server, and their sum may overflow.
-        let dropped = receipt.refused.addingReportingOverflow(receipt.expired)
-        let lost = dropped.overflow ? work.batch.events : min(work.batch.events, dropped.partialValue)
-        around.board.change(Self.name) { $0.delivered += work.batch.events - lost }
-        if work.batch.counters.unsent > 0 { work.pace.sent(at: around.now()) }
-        work.batch.markSent()
-        endWaiting()
-        backoff.reset()
-        work.unacknowledged = cursor
-        try acknowledge(&work)
-        protectClasses(&work, host)
-        return false
-      case .refused(let why):
-        // The fleet refuses the body as a whole, possibly because of one report. Therefore send each report alone.
-        guard work.batch.firstReport != nil else {
-          around.board.change(Self.name) { $0.retries += 1 }
-          beginWaiting(why)
-          if around.wait(backoff.delay()) { return true }
-          continue
-        }
-        if sendAlone(&work.batch) { return true }
-      case .later(let why, let after):
-        around.board.change(Self.name) { $0.retries += 1 }
-        beginWaiting(why)
-        if around.wait(backoff.delay(atLeast: after)) { return true }
-      }
-    }
-  }
-
-  /// Sends each whole report of the batch alone, and drops those that the fleet refuses.
-  ///
-  /// If this program ends meanwhile, the reports are sent again, and the fleet recognizes them by their ids.
-  /// Returns true after a stop.
-  private mutating func sendAlone(_ batch: inout FleetBatch) -> Bool {
-    while let (id, line) = batch.firstReport {
-      switch client.send(line) {
-      case .committed(let receipt):
-        for (_, reason) in receipt.refusals.prefix(1) { refuse(id, reason) }
-        expire(min(1, receipt.expired))
-        if !receipt.refusals.isEmpty || receipt.expired > 0 { batch.events -= 1 }
-        batch.removeFirst()
-      case .refused(let why):
-        refuse(id, why)
-        batch.events -= 1
-        batch.removeFirst()
-      case .later(let why, let after):
-        around.board.change(Self.name) { $0.retries += 1 }
-        beginWaiting(why)
-        if around.wait(backoff.delay(atLeast: after)) { return true }
-      }
-    }
-    return false
-  }
-
-  /// Acknowledges in crashd the events that the fleet has committed.
-  ///
-  /// Without the acknowledgement, crashd would send the same events again, and the counters would count them again.
-  private func acknowledge(_ work: inout Work) throws(ClientError) {
-    guard let cursor = work.unacknowledged else { return }
-    do throws(ClientError) { try around.client.acknowledge(cursor, subscriber: subscriber) } catch {
-      // crashd refuses a cursor of an earlier store.
-      guard case .refused = error else { throw error }
-    }
-    work.unacknowledged = nil
-  }
-
-  private func expire(_ count: Int) {
-    if count == 0 { return }
-    around.board.change(Self.name) {
-      let sum = $0.expired.addingReportingOverflow(count)
-      $0.expired = sum.overflow ? .max : sum.partialValue
-    }
-    around.log(
-      .warning,
-      "\(Self.name): dropped \(count) reports and counters that are older than the retention of the fleet")
-  }
-
-  private func refuse(_ id: String, _ why: String) { around.refuse(Self.name, id, why) }
-  private func beginWaiting(_ why: String) { around.beginWaiting(Self.name, why) }
-  private func endWaiting() { around.endWaiting(Self.name) }
+  func refuse(_ id: String, _ why: String) { around.refuse(Self.name, id, why) }
+  func beginWaiting(_ why: String) { around.beginWaiting(Self.name, why) }
+  func endWaiting() { around.endWaiting(Self.name) }
 }

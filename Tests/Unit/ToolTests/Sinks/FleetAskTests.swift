@@ -84,6 +84,20 @@ extension FleetRunnerTests {
     }
   }
 
+  @Test("if the fleet refuses the report, the ask stays open, and the next report answers it")
+  func refusedReport() throws {
+    let asks = #"[{"id":7,"report":{"program":"shop","groups":["k"]}}]"#
+    let run = try run(3) { request, _ in
+      String(decoding: request.body, as: UTF8.self).contains("\"id\":\"a2\"")
+        ? StubServer.Answer(status: 413, body: #"{"code":"body-too-large","message":"m"}"#)
+        : Self.committed(asks: asks)
+    }
+    let answering = run.bodies.filter { $0.contains { $0["answer"] != nil } }.map { $0[0]["report"]?["id"]?.string }
+    // The body with a2 was refused as a whole, so its answer was not stored.
+    #expect(answering == ["a2", "a3"])
+    #expect(run.counts.refused == 1 && run.counts.delivered == 2)
+  }
+
   @Test("an ask does not exceed the rate, and stays open until it is answered")
   func askedRate() throws {
     var policy = FleetPolicy(perMinute: 6)
@@ -109,15 +123,15 @@ extension FleetRunnerTests {
     #expect(asks.wanting(report) == [1])
   }
 
-  @Test("an ask is tried once an hour, and at most 64 asks are")
+  @Test("an ask is tried once a minute, and at most eight asks are")
   func attempts() {
     var (asks, now) = (FleetAsks(), ContinuousClock.now)
     func begun(_ ids: ClosedRange<Int>) -> Int { ids.count { asks.beginsAttempt($0, at: now) } }
     #expect(begun(1...2) == 2)
-    now += .seconds(3_599)
+    now += .seconds(59)
     #expect(begun(1...2) == 0)
     now += .seconds(1)
     #expect(begun(1...2) == 2)
-    #expect(begun(3...1_000) == 62)
+    #expect(begun(3...1_000) == 6)
   }
 }
