@@ -65,18 +65,30 @@ struct EndToEndTests {
       forward.waitUntilExit()
     }
 
+    /// Starts a program that waits, and returns it with its input when it is attached.
+    func attach(_ scenario: String) throws -> (process: Process, input: Pipe) {
+      let (input, output) = (Pipe(), Pipe())
+      let process = try start(
+        "crash-maker", [scenario, "--wait-attached", "--wait-input"], input: input, output: output)
+      let text = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+      guard text == "attached\n" else { throw FleetProcess.Problem(text: "crash-maker did not attach: \(text)") }
+      return (process, input)
+    }
+
     func crash(_ scenario: String) throws {
       let process = try start("crash-maker", [scenario, "--wait-attached"])
       process.waitUntilExit()
     }
 
     private func start(
-      _ program: String, _ arguments: [String], _ settings: [String: String] = [:], errors: Pipe? = nil
+      _ program: String, _ arguments: [String], _ settings: [String: String] = [:], input: Pipe? = nil,
+      output: Pipe? = nil, errors: Pipe? = nil
     ) throws -> Process {
       let process = Process()
       process.executableURL = URL(fileURLWithPath: "\(binaries)/\(program)")
       (process.arguments, process.environment) = (arguments, environment.merging(settings) { $1 })
-      process.standardOutput = FileHandle.nullDevice
+      process.standardInput = input ?? FileHandle.nullDevice
+      process.standardOutput = output ?? FileHandle.nullDevice
       process.standardError = errors ?? FileHandle.nullDevice
       try process.run()
       return process
@@ -123,9 +135,10 @@ struct EndToEndTests {
     let fleet = try await FleetProcess()
     let (store, tenant) = (fleet.test.store, fleet.test.tenant)
     let host = try await Host(fleet)
-    try host.crash("array-index")
-    let ask = try await store.askForProtection(
-      program: "crash-maker", className: "Shop.Cart", tenant: tenant, days: 1)
+    let victim = try host.attach("use-after-free-call")
+    defer { victim.process.terminate() }
+    let name = "CrashMaker.SpecialBasket"
+    let ask = try await store.askForProtection(program: "crash-maker", className: name, tenant: tenant, days: 1)
     func waitForAnswer(_ outcome: String) async throws {
       var crashes = 0
       while try await store.asks(tenant: tenant).first?.answers[outcome] == nil, crashes < 20 {
@@ -140,11 +153,11 @@ struct EndToEndTests {
     }
     try await waitForAnswer("refused")
     func policies() throws -> String { try host.control(["varlink", "call", "DanglingPolicies", "{}"]) }
-    #expect(try !policies().contains("Shop.Cart"))
+    #expect(try !policies().contains(name))
     host.killForward()
     try await host.startForward(["CRASH_FORWARD_FLEET_ALLOW_PROTECTION": "true"])
     try await waitForAnswer("protected")
-    #expect(try policies().contains("Shop.Cart"))
+    #expect(try policies().contains(name))
     #expect(try fleet.test.query("select string_agg(ask::text, ',') from ask_answer") == "\(ask)")
   }
 

@@ -12,7 +12,7 @@ struct ClassProtection {
     case alreadyProtected
     /// This host does not protect the class, for this reason.
     case refused(String)
-    /// No attached process has the class or has applied its protection now.
+    /// No attached process has the class now.
     case later(String)
     /// crashd does not answer.
     case unanswered(String)
@@ -45,7 +45,7 @@ struct ClassProtection {
       for other in change.services where other != program {
         log(.warning, "\(FleetRunner.name): crashd also protects \(className) in '\(other)', not only in '\(program)'")
       }
-      return change.applied > 0 ? .protected : .later("no process has applied it")
+      return .protected
     } catch {
       switch error {
       case .refused(.noSuchService(name: _)), .refused(.noSuchClass(name: _)):
@@ -79,7 +79,7 @@ struct ClassProtection {
     }
     // Another call would remove the limit and the mode that an operator has set for the class.
     if listed.allSatisfy({ $0.contains(className) }) {
-      return policies.contains { $0.applied > 0 } ? .alreadyProtected : .later("no process has applied it")
+      return .alreadyProtected
     }
     if listed.contains(where: { $0.contains(className) }) {
       return .refused("it is already protected in a part of the program's services")
