@@ -3,11 +3,13 @@ import TestKit
 
 /// The result of a job on the emulated machine of `scripts/on-aarch64-machine`.
 struct MachineResult {
-  /// A file of the machine.
+  /// A file that the machine sent.
   struct Item {
     var name: String
     var size: Int
-    /// The parts of the file that are not zero, each with its offset.
+    /// The parts of the file that are not holes, each with its offset.
+    ///
+    /// The bytes of a hole are zero.
     var parts: [(offset: Int, bytes: ArraySlice<UInt8>)] = []
 
     var contents: [UInt8] {
@@ -27,7 +29,8 @@ struct MachineResult {
   var error: String { text("stderr") }
   /// The rings of the processes that crashed.
   ///
-  /// Leaves out the copy that a process wrote to the spool if the machine has kept the ring.
+  /// If an item has the name of an earlier ring, the earlier one counts: it is the ring that the machine kept, and the
+  /// later one is the copy that the process wrote to the spool.
   var rings: [Item] {
     var names: Set<String> = []
     return items.filter { $0.name.hasSuffix(Self.ringSuffix) && names.insert($0.name).inserted }

@@ -4,14 +4,19 @@
 // The file /jobs has one job in a line. The fields of a line are separated by tabs: the limit of the
 // job in seconds, the directory, variables as NAME=VALUE, "--", the program, and its arguments.
 //
-// The results go to the first virtio port. For each job: the line "job STATUS NANOSECONDS LEFT", with the status of
-// wait(), then the items of the job, then the line "end". An item is the line "item BYTES NAME" and the contents:
-// stdout, stderr, and the files of the spool, which are removed. LEFT is the number of processes that the job left
-// behind; they are killed. After the last job follows the line "done".
+// The results go to the first virtio port. For each job:
+//   job STATUS NANOSECONDS LEFT   STATUS is that of wait(); LEFT is the number of processes that the job left behind
+//   item BYTES NAME               a file of BYTES bytes
+//   data OFFSET BYTES             a part of the last item, followed by BYTES bytes without a newline
+//   end
+// A job has several items, and an item has several parts or none. A hole of the file is in no part, because most of a
+// ring is a hole. The items are stdout, stderr, the core file, the rings of the processes that announced a crash at
+// /run/attach, and the files of the spool, which are removed. After the last job follows the line "done".
 //
-// If the variable MACHINE_CORE of a job is 1, the kernel writes a core file, which is an item, too.
+// If a job does not end before its limit, STATUS is that of a process that SIGKILL ended, and NANOSECONDS is the limit
+// plus 1. The machine kills the processes that a job left behind.
 //
-// Processes with the shield can attach at /run/attach. If such a process announces a crash, its ring is an item, too.
+// If the variable MACHINE_CORE of a job is 1, the kernel writes the core file.
 #define _GNU_SOURCE // SEEK_DATA
 
 #include <dirent.h>
@@ -87,7 +92,7 @@ static void send_data(int file, off_t begin, off_t end, const char *path) {
   }
 }
 
-// Sends a file without its holes, because most of a ring is a hole.
+// Sends a file as an item, without its holes.
 static void send_file(const char *path, const char *name) {
   const int file = open(path, O_RDONLY);
   struct stat status;
