@@ -40,7 +40,7 @@ CONTAINER_PACKAGES := $(DEB_PACKAGES) buildah crun debootstrap podman
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
 .PHONY: box-fleet containers-fleet check-browser deb-fleet install-fleet fleet test-fleet demo-fleet fleet-faults bench-fleet integrations check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile containment containment-table measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean bench-containment \
-  build-packages test-packages check-format aarch64 aarch64-packages aarch64-build aarch64-slice aarch64-test aarch64-machine aarch64-matrix aarch64-peers check-aarch64 check-aarch64-slice check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-unsupported check-descriptors check-containment check-verdicts check-grouping check-faults check-kubernetes check-sinks containers \
+  build-packages test-packages check-format aarch64 aarch64-packages aarch64-build aarch64-slice aarch64-test aarch64-handler aarch64-machine aarch64-matrix aarch64-peers check-aarch64 check-aarch64-slice check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-unsupported check-descriptors check-containment check-verdicts check-grouping check-faults check-kubernetes check-sinks containers \
   checks sanitizer-builds build-address build-thread test-debug test-release test-sanitizers test-address test-thread
 
 all: build
@@ -302,7 +302,7 @@ matrix: test-packages build dynamic static preloaded ## @evidence Crash in every
 aarch64-packages:
 	@scripts/install-packages $(AARCH64_PACKAGES)
 
-aarch64: aarch64-build aarch64-slice aarch64-test ## @evidence Build for aarch64, and crash and run the unit tests there under qemu
+aarch64: aarch64-build aarch64-slice aarch64-test aarch64-handler ## @evidence Build for aarch64; crash, run the unit tests and measure the handler under qemu
 
 aarch64-build: test-packages aarch64-packages
 	scripts/build/aarch64-tree
@@ -314,6 +314,10 @@ aarch64-slice: aarch64-build build
 aarch64-test: aarch64-build build
 	scripts/check/aarch64-tests
 	scripts/check/aarch64-containment .build/debug/swift-crash-shieldPackageTests.xctest
+
+# Compares the instructions of the crash handler with those on x86-64.
+aarch64-handler: aarch64-build
+	scripts/measure/handler
 
 # Adds a whole emulated machine to the tree; it runs what qemu's user mode cannot run.
 aarch64-machine: aarch64-build
