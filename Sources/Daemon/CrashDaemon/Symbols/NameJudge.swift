@@ -26,7 +26,7 @@ actor NameJudge {
     let fresh = mangled.filter { known[$0] == nil }.sorted()
     if let program = configuration.program, !fresh.isEmpty {
       do {
-        keep(fresh, try await ask(fresh, program))
+        keep(try await ask(fresh, program))
       } catch {
         configuration.logger.warning("cannot check names: \(error), showing the mangled names")
       }
@@ -47,21 +47,21 @@ actor NameJudge {
     return judged
   }
 
-  private func keep(_ names: [String], _ verdicts: [UInt8]) {
+  private func keep(_ verdicts: [(name: String, isReadable: Bool)]) {
     if knownBytes >= configuration.limits.judgedNamesBytes { (known, knownBytes) = ([:], 0) }
-    for (name, verdict) in zip(names, verdicts) {
-      known[name] = verdict == 1
+    for (name, isReadable) in verdicts {
+      known[name] = isReadable
       knownBytes += name.utf8.count
     }
   }
 
   /// Runs the child process on a dedicated thread, because the thread blocks until the child ends.
-  private func ask(_ names: [String], _ program: String) async throws -> [UInt8] {
-    let (timeout_ms, limitBytes) = (configuration.limits.judgeNames_ms, configuration.limits.judgedNamesBytes)
+  private func ask(_ names: [String], _ program: String) async throws -> [(name: String, isReadable: Bool)] {
+    let configuration = configuration
     return try await withCheckedThrowingContinuation { continuation in
       do {
         try Thread.start(named: "names") {
-          continuation.resume(with: Result { try Self.verdicts(on: names, program, timeout_ms, limitBytes) })
+          continuation.resume(with: Result { try Self.verdicts(on: names, program, configuration) })
         }
       } catch {
         continuation.resume(throwing: error)
@@ -69,29 +69,47 @@ actor NameJudge {
     }
   }
 
-  /// Returns the result of the child for each name.
+  /// Returns the results of the child.
   ///
-  /// The result is 0 for names that the child had not demangled before it ended.
+  /// The result contains only the names that the child checked. A later report asks for the other names again.
   private static func verdicts(
-    on names: [String], _ program: String, _ timeout_ms: Int, _ limitBytes: Int
-  ) throws -> [UInt8] {
+    on names: [String], _ program: String, _ configuration: SymbolCaches.Configuration
+  ) throws -> [(name: String, isReadable: Bool)] {
+    let limits = configuration.limits
     var text: [UInt8] = []
-    for name in names where text.count + name.utf8.count < limitBytes {
+    let sent = names.prefix { name in
+      guard text.count + name.utf8.count < limits.judgedNamesBytes else { return false }
       text += name.utf8
       text.append(0)
+      return true
     }
     let input = try MemoryFile()
     try input.write(text, at: 0)
     try input.seal(staysWritable: false)
     // The output file has a fixed size, so that a compromised child cannot use up memory.
-    let output = try MemoryFile(size: names.count)
+    let output = try MemoryFile(size: sent.count)
     try output.seal()
+    var failure: HelperChild.Failure?
     do {
-      try HelperChild(program: program, arguments: ["check-names"], timeout_ms: timeout_ms)
+      try HelperChild(program: program, arguments: ["check-names"], timeout_ms: limits.judgeNames_ms)
         .run(input: input.descriptor, output: output.descriptor)
-    } catch is HelperChild.Failure {
-      // The child crashed while it demangled one of the names. The results for the names before this name are valid.
+    } catch let error as HelperChild.Failure {
+      configuration.logger.warning("cannot check all names: \(error), showing some mangled names")
+      failure = error
     }
-    return try output.read(limitBytes: names.count)
+    let verdicts = try output.read(limitBytes: sent.count)
+    let checkedCount = failure.map { count(of: verdicts, before: $0) } ?? sent.count
+    return zip(sent, verdicts).prefix(checkedCount).map { (name: $0, isReadable: $1 == 1) }
+  }
+
+  /// Returns the number of names that the child checked before it failed.
+  ///
+  /// The output has 0 for a name that was not checked, and for a name whose demangled text is too long. Therefore, only
+  /// the names up to the last 1 were certainly checked. If a signal ended the child, the next name can have caused the
+  /// signal, and counts as checked. If the child took too long, no name is the cause: crashd or the child can have
+  /// waited for a processor.
+  private static func count(of verdicts: [UInt8], before failure: HelperChild.Failure) -> Int {
+    let answeredCount = verdicts.lastIndex(of: 1).map { $0 + 1 } ?? 0
+    return answeredCount + ((failure.status ?? 0) > 128 ? 1 : 0)
   }
 }

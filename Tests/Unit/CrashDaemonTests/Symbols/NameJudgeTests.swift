@@ -9,9 +9,10 @@ import Testing
 
 @Suite("Demangled names")
 struct NameJudgeTests {
-  private func judge(_ directory: TestDirectory, script: String) throws -> NameJudge {
+  private func judge(
+    _ directory: TestDirectory, script: String, limits: Limits = .patient
+  ) throws -> NameJudge {
     let program = try directory.write(Array("#!/bin/sh\n\(script)\n".utf8), to: "analyse", mode: 0o700)
-    let limits = Limits.patient
     return NameJudge(
       SymbolCaches.Configuration(
         directory: directory.path, program: program, limits: limits,
@@ -29,6 +30,55 @@ struct NameJudgeTests {
     #expect(await judge.unreadable(of: ["$s1aAAyyF", "main"]) == [])
     let text = String(decoding: try Data(contentsOf: URL(fileURLWithPath: asked)), as: UTF8.self)
     #expect(text == "$s1aAAyyF\n$s1bAAyyF\n$s1cAAyyF\n")
+  }
+
+  @Test("of the names that a child has not checked, only the name that can have ended the child stays mangled later")
+  func unchecked() async throws {
+    let directory = try TestDirectory()
+    let (asked, isLater) = ("\(directory.path)/asked", "\(directory.path)/later")
+    let script = """
+      tr '\\0' '\\n' >>'\(asked)'
+      if [ -e '\(isLater)' ]; then printf '\\001'; exit; fi
+      touch '\(isLater)'
+      printf '\\001'; kill -SEGV $$
+      """
+    let judge = try judge(directory, script: script)
+    #expect(await judge.unreadable(of: names) == ["$s1bAAyyF", "$s1cAAyyF"])
+    #expect(await judge.judged(["ab": ["$s1bAAyyF"], "cd": ["$s1cAAyyF"]]) == ["ab": ["$s1bAAyyF"]])
+    #expect(await judge.unreadable(of: names) == ["$s1bAAyyF"])
+    let text = String(decoding: try Data(contentsOf: URL(fileURLWithPath: asked)), as: UTF8.self)
+    #expect(text == "$s1aAAyyF\n$s1bAAyyF\n$s1cAAyyF\n$s1cAAyyF\n")
+  }
+
+  @Test("a child that takes too long or refuses its input decides on no name that it has not checked")
+  func stopped() async throws {
+    for end in ["kill -STOP $$", "exit 74"] {
+      let directory = try TestDirectory()
+      let isLater = "\(directory.path)/later"
+      let script = """
+        if [ -e '\(isLater)' ]; then printf '\\001\\001\\001'; exit; fi
+        touch '\(isLater)'
+        \(end)
+        """
+      var limits = Limits.patient
+      // A stopped child never ends by itself. A later child can also take too long, because the machine can stall.
+      limits.judgeNames_ms = 500
+      let judge = try judge(directory, script: script, limits: limits)
+      var unreadable = await judge.unreadable(of: names)
+      #expect(unreadable == ["$s1aAAyyF", "$s1bAAyyF", "$s1cAAyyF"])
+      for _ in 0..<100 where !unreadable.isEmpty { unreadable = await judge.unreadable(of: names) }
+      #expect(unreadable == [])
+    }
+  }
+
+  @Test("names after the limit of the input get no verdict of another name")
+  func limit() async throws {
+    let directory = try TestDirectory()
+    var limits = Limits.patient
+    limits.judgedNamesBytes = 16
+    let judge = try judge(directory, script: #"tr -dc '\0' | tr '\0' '\1'"#, limits: limits)
+    let long = "$s1b" + String(repeating: "A", count: 20)
+    #expect(await judge.unreadable(of: ["$s1aAAyyF", long, "$s1c"]) == [long, "$s1c"])
   }
 
   @Test("without a child process all names stay mangled")
