@@ -128,6 +128,8 @@ public struct Limits: Sendable, Equatable {
   public var judgedNamesBytes = 4 << 20
   /// The time-out for checking the symbol names of one report.
   public var judgeNames_ms = 5_000
+  /// The number of children that take too long for a name until crashd asks for this name no more.
+  public var judgeNameTries = 3
   /// The maximum number of faults whose variables are described concurrently; above the limit, a fault is reported
   /// without its variables.
   public var scopes = 4

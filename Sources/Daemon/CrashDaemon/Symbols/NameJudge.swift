@@ -9,12 +9,22 @@ import Logging
 ///
 /// The check is necessary because the names come from untrusted files, and a bug in the demangler could crash crashd.
 actor NameJudge {
+  /// What a child answered.
+  private struct Answer {
+    /// The names that the child checked.
+    var verdicts: [(name: String, isReadable: Bool)] = []
+    /// The name after these, if the child took too long.
+    var late: String?
+  }
+
   private let configuration: SymbolCaches.Configuration
   /// The results of earlier checks: whether each name is safe to demangle.
   ///
   /// The results are cached, so that a program that crashes repeatedly needs only one child process.
   private var known: [String: Bool] = [:]
   private var knownBytes = 0
+  /// The names for which a child took too long, each with the number of times.
+  private var late: [String: Int] = [:]
 
   init(_ configuration: SymbolCaches.Configuration) { self.configuration = configuration }
 
@@ -47,16 +57,24 @@ actor NameJudge {
     return judged
   }
 
-  private func keep(_ verdicts: [(name: String, isReadable: Bool)]) {
+  private func keep(_ answer: Answer) {
+    var verdicts = answer.verdicts
+    if let name = answer.late {
+      if late.count >= 1_000 { late = [:] }
+      late[name, default: 0] += 1
+      // A busy machine stops a child at any name. A hostile name stops each child.
+      if late[name] == configuration.limits.judgeNameTries { verdicts.append((name, false)) }
+    }
     if knownBytes >= configuration.limits.judgedNamesBytes { (known, knownBytes) = ([:], 0) }
     for (name, isReadable) in verdicts {
       known[name] = isReadable
       knownBytes += name.utf8.count
+      late[name] = nil
     }
   }
 
   /// Runs the child process on a dedicated thread, because the thread blocks until the child ends.
-  private func ask(_ names: [String], _ program: String) async throws -> [(name: String, isReadable: Bool)] {
+  private func ask(_ names: [String], _ program: String) async throws -> Answer {
     let configuration = configuration
     return try await withCheckedThrowingContinuation { continuation in
       do {
@@ -69,19 +87,19 @@ actor NameJudge {
     }
   }
 
-  /// Returns the results of the child.
+  /// Returns what the child answers.
   ///
-  /// The result contains only the names that the child checked. A later report asks for the other names again.
+  /// A later report asks again for the names that the child did not check.
   private static func verdicts(
     on names: [String], _ program: String, _ configuration: SymbolCaches.Configuration
-  ) throws -> [(name: String, isReadable: Bool)] {
+  ) throws -> Answer {
     let limits = configuration.limits
     var text: [UInt8] = []
-    let sent = names.prefix { name in
-      guard text.count + name.utf8.count < limits.judgedNamesBytes else { return false }
+    var sent: [String] = []
+    for name in names where text.count + name.utf8.count < limits.judgedNamesBytes {
       text += name.utf8
       text.append(0)
-      return true
+      sent.append(name)
     }
     let input = try MemoryFile()
     try input.write(text, at: 0)
@@ -99,15 +117,18 @@ actor NameJudge {
     }
     let verdicts = try output.read(limitBytes: sent.count)
     let checkedCount = failure.map { count(of: verdicts, before: $0) } ?? sent.count
-    return zip(sent, verdicts).prefix(checkedCount).map { (name: $0, isReadable: $1 == 1) }
+    let isLate = failure != nil && failure?.status == nil && checkedCount < sent.count
+    return Answer(
+      verdicts: zip(sent, verdicts).prefix(checkedCount).map { (name: $0, isReadable: $1 == 1) },
+      late: isLate ? sent[checkedCount] : nil)
   }
 
   /// Returns the number of names that the child checked before it failed.
   ///
   /// The output has 0 for a name that was not checked, and for a name whose demangled text is too long. Therefore, only
   /// the names up to the last 1 were certainly checked. If a signal ended the child, the next name can have caused the
-  /// signal, and counts as checked. If the child took too long, no name is the cause: crashd or the child can have
-  /// waited for a processor.
+  /// signal, and counts as checked. If the child took too long, the next name need not be the cause: crashd or the
+  /// child can have waited for a processor.
   private static func count(of verdicts: [UInt8], before failure: HelperChild.Failure) -> Int {
     let answeredCount = verdicts.lastIndex(of: 1).map { $0 + 1 } ?? 0
     return answeredCount + ((failure.status ?? 0) > 128 ? 1 : 0)
