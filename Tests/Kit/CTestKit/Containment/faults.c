@@ -16,19 +16,22 @@ void ch_trap(void) {
   __builtin_trap();
 }
 
-// The trap instruction of the compiler, and its signal.
+// The trap instruction of the compiler, its signal, and an image that contains its bytes, but no code of Swift. On
+// x86-64, the bytes can be a part of a longer instruction.
 #if defined(__aarch64__)
 #define TRAP_CODE   "\x20\x00\x20\xd4" // brk #1
 #define TRAP_SIGNAL SIGTRAP
+#define TRAP_IMAGE  "/libdispatch.so"
 #else
 #define TRAP_CODE   "\x0f\x0b" // ud2
 #define TRAP_SIGNAL SIGILL
+#define TRAP_IMAGE  "/libm.so"
 #endif
 
-// Finds the bytes of the trap instruction in the code of libm, where they can be a part of a longer instruction.
+// Finds the bytes of the trap instruction in the code of TRAP_IMAGE.
 static int find_trap(struct dl_phdr_info *information, size_t size, void *context) {
   (void)size;
-  if (strstr(information->dlpi_name, "/libm.so") == NULL) return 0;
+  if (strstr(information->dlpi_name, TRAP_IMAGE) == NULL) return 0;
   for (int index = 0; index < information->dlpi_phnum; index++) {
     const ElfW(Phdr) *header = &information->dlpi_phdr[index];
     if (header->p_type != PT_LOAD || !(header->p_flags & PF_X)) continue;
