@@ -31,8 +31,10 @@ struct ContainmentTests {
   func row(_ row: ContainmentRow) async throws {
     let without = try await HostRun.start(row.way, "off", environment: row.environment)
     // The shield does not detect waits for some kinds of objects, such as semaphores. With the option `--stall`, the
-    // drain ends while requests wait for such an object.
-    let with = try await HostRun.start(row.way, "contain", ["--stall", "1000"], environment: row.environment)
+    // drain ends while requests wait for such an object. In other rows, only a busy machine could stall the drain.
+    let canStall = row.hasDependents || !row.isRequestKnown
+    let with = try await HostRun.start(
+      row.way, "contain", canStall ? ["--stall", "1000"] : [], environment: row.environment)
     #expect(without.end.hasPrefix("signal"), "\(without)")
     #expect(with.obstacle == 0, "\(with)")
     switch row.verdict {
@@ -68,7 +70,8 @@ struct ContainmentTests {
     let hasReturned = row.way == "outlives"
     #expect(run.badTrapped == (row.isRequestKnown ? Self.traps : 0), "\(run)")
     #expect(run.badEnded == (row.isRequestKnown || hasReturned ? 0 : Self.traps), "\(run)")
-    #expect(run.drainFinished == Self.requests - dependents, "\(run)")
+    // On a busy machine, a request can finish before the drain begins, which then does not count it.
+    #expect((run.drainFinished ?? .max) <= Self.requests - dependents, "\(run)")
     if dependents == 0 && row.isRequestKnown { #expect(run.drainEnd == "done", "\(run)") }
     expectReported(run, without: without)
   }
