@@ -4,8 +4,8 @@ import Glibc
 
 /// Implements `crash-analyse check-names`: reads linkage names on stdin, and checks the length of each demangled name.
 ///
-/// A NUL byte ends each name. The job writes one byte per name to stdout. The byte is 1 if the demangled name is short
-/// enough. The names of a symbol cache are untrusted, and demangling a name of 250 bytes can allocate terabytes of
+/// A NUL byte ends each name. The job writes one byte per name to stdout: 1 if the demangled name is short enough, and 2
+/// if it is too long. The names of a symbol cache are untrusted, and demangling a name of 250 bytes can allocate terabytes of
 /// memory. crashd therefore runs this sandboxed job before it demangles names itself. If demangling a name ends this
 /// process, the output lacks the bytes for this name and all later names.
 public enum CheckNamesJob: Sendable {
@@ -20,7 +20,8 @@ public enum CheckNamesJob: Sendable {
 
   /// Confines the process, then checks the names.
   public static func run() -> BuildCacheJob.Status {
-    var limit = rlimit(rlim_cur: processorTime_s, rlim_max: processorTime_s)
+    // At the lower limit, the kernel sends SIGXCPU, which crashd can distinguish from a lack of memory.
+    var limit = rlimit(rlim_cur: processorTime_s, rlim_max: processorTime_s + 1)
     // Invariant: setrlimit reads the structure only during the call.
     guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_CPU.rawValue), &limit) == 0, cs_confine() == 0 else {
       return BuildCacheJob.fail(.inputOutput, "cannot confine itself: errno \(errno)")
@@ -38,7 +39,7 @@ public enum CheckNamesJob: Sendable {
     }
     // Ignore the bytes after the last NUL byte, which are not a complete name.
     for name in bytes[..<count].split(separator: 0, omittingEmptySubsequences: false).dropLast() {
-      var verdict: UInt8 = Demangler.isReasonable(String(decoding: name, as: UTF8.self)) ? 1 : 0
+      var verdict: UInt8 = Demangler.isReasonable(String(decoding: name, as: UTF8.self)) ? 1 : 2
       // Write the verdict immediately, because demangling the next name can end the process. Invariant: write reads one
       // byte.
       guard unsafe write(STDOUT_FILENO, &verdict, 1) == 1 else {

@@ -1,4 +1,5 @@
 import CrashSymbols
+import Glibc
 import LinuxSystem
 import Logging
 
@@ -13,7 +14,7 @@ actor NameJudge {
   private struct Answer {
     /// The names that the child checked.
     var verdicts: [(name: String, isReadable: Bool)] = []
-    /// The name after these, if the child took too long.
+    /// The name after these, if the child took too long or was killed.
     var late: String?
   }
 
@@ -24,7 +25,9 @@ actor NameJudge {
   private var known: [String: Bool] = [:]
   private var knownBytes = 0
   /// The names for which a child took too long, each with the number of times.
-  private var late: [String: Int] = [:]
+  ///
+  /// Children that run at the same time count once, until `next`.
+  private var late: [String: (count: Int, next: ContinuousClock.Instant)] = [:]
 
   init(_ configuration: SymbolCaches.Configuration) { self.configuration = configuration }
 
@@ -59,11 +62,13 @@ actor NameJudge {
 
   private func keep(_ answer: Answer) {
     var verdicts = answer.verdicts
-    if let name = answer.late {
+    let now = ContinuousClock.now
+    if let name = answer.late, late[name].map({ now >= $0.next }) ?? true {
       if late.count >= 1_000 { late = [:] }
-      late[name, default: 0] += 1
+      let count = (late[name]?.count ?? 0) + 1
+      late[name] = (count, now + .milliseconds(configuration.limits.judgeNames_ms))
       // A busy machine stops a child at any name. A hostile name stops each child.
-      if late[name] == configuration.limits.judgeNameTries { verdicts.append((name, false)) }
+      if count == configuration.limits.judgeNameTries { verdicts.append((name, false)) }
     }
     if knownBytes >= configuration.limits.judgedNamesBytes { (known, knownBytes) = ([:], 0) }
     for (name, isReadable) in verdicts {
@@ -101,6 +106,7 @@ actor NameJudge {
       text.append(0)
       sent.append(name)
     }
+    if sent.isEmpty { return Answer() }
     let input = try MemoryFile()
     try input.write(text, at: 0)
     try input.seal(staysWritable: false)
@@ -116,21 +122,14 @@ actor NameJudge {
       failure = error
     }
     let verdicts = try output.read(limitBytes: sent.count)
-    let checkedCount = failure.map { count(of: verdicts, before: $0) } ?? sent.count
-    let isLate = failure != nil && failure?.status == nil && checkedCount < sent.count
-    return Answer(
-      verdicts: zip(sent, verdicts).prefix(checkedCount).map { (name: $0, isReadable: $1 == 1) },
-      late: isLate ? sent[checkedCount] : nil)
-  }
-
-  /// Returns the number of names that the child checked before it failed.
-  ///
-  /// The output has 0 for a name that was not checked, and for a name whose demangled text is too long. Therefore, only
-  /// the names up to the last 1 were certainly checked. If a signal ended the child, the next name can have caused the
-  /// signal, and counts as checked. If the child took too long, the next name need not be the cause: crashd or the
-  /// child can have waited for a processor.
-  private static func count(of verdicts: [UInt8], before failure: HelperChild.Failure) -> Int {
-    let answeredCount = verdicts.lastIndex(of: 1).map { $0 + 1 } ?? 0
-    return answeredCount + ((failure.status ?? 0) > 128 ? 1 : 0)
+    var answer = Answer(verdicts: zip(sent, verdicts).map { (name: $0, isReadable: $1 == 1) })
+    if let failure, let unchecked = verdicts.firstIndex(of: 0), unchecked < sent.count {
+      let status = failure.status ?? 128 + SIGKILL
+      // A signal other than SIGKILL comes from the name that the child demangled, which is therefore checked, too.
+      let checkedCount = status > 128 && status != 128 + SIGKILL ? unchecked + 1 : unchecked
+      answer.verdicts.removeSubrange(checkedCount...)
+      if status == 128 + SIGKILL { answer.late = sent[unchecked] }
+    }
+    return answer
   }
 }

@@ -71,6 +71,15 @@ struct NameJudgeTests {
     }
   }
 
+  @Test("names whose text is too long are checked, also if a later name ends the child")
+  func long() async throws {
+    let directory = try TestDirectory()
+    let judge = try judge(directory, script: #"printf '\002'; kill -SEGV $$"#)
+    #expect(await judge.unreadable(of: names) == ["$s1aAAyyF", "$s1bAAyyF", "$s1cAAyyF"])
+    #expect(await judge.judged(["ab": ["$s1aAAyyF", "$s1bAAyyF"]]) == ["ab": ["$s1aAAyyF", "$s1bAAyyF"]])
+    #expect(await judge.judged(["ab": ["$s1cAAyyF"]]) == [:])
+  }
+
   @Test("a name that makes three children too slow stays mangled without a fourth child")
   func late() async throws {
     let directory = try TestDirectory()

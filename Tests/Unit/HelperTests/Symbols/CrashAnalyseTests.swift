@@ -53,7 +53,7 @@ import Testing
       return try Tools.run(Self.program, ["check-names"], input: input)
     }
     #expect(answer.status == 0)
-    #expect([UInt8](answer.output) == [1, 0, 1, 1])
+    #expect([UInt8](answer.output) == [1, 2, 1, 1])
   }
 
   /// Debug information of 3,000 units.
