@@ -62,7 +62,8 @@ struct ClassProtection {
   ) -> Outcome? {
     // crashd selects all programs whose name contains the given one.
     if let other = policies.first(where: { $0.name != program }) {
-      return .refused("crashd would also change the program '\(other.name)'")
+      // The other program can end.
+      return .later("crashd would also change the program '\(other.name)'")
     }
     if policies.contains(where: { $0.releasedClasses.contains(className) }) {
       return .refused("an operator of this host has stopped its protection")

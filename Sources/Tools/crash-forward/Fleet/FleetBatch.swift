@@ -108,6 +108,9 @@ struct FleetBatch {
   /// The id of the report in a line of the body; nil if the line does not contain a report.
   func id(ofLine line: Int) -> String? { ids.indices.contains(line) ? ids[line] : nil }
 
+  /// The asks that the report in a line of the body answers.
+  func asks(ofLine line: Int) -> [Int] { asks.indices.contains(line) ? asks[line] : [] }
+
   private static func now_us() -> Int {
     var time = timespec()
     // Invariant: the kernel fills in the structure during the call. CLOCK_REALTIME always exists.

@@ -19,7 +19,10 @@ extension FleetRunner {
       let body = (try? work.batch.body(host, stream: Self.stream(subscriber, cursor))) ?? []
       switch client.send(body) {
       case .committed(let receipt):
-        for (item, reason) in receipt.refusals { refuse(work.batch.id(ofLine: item) ?? "item \(item)", reason) }
+        for (item, reason) in receipt.refusals {
+          refuse(work.batch.id(ofLine: item) ?? "item \(item)", reason)
+          for ask in work.batch.asks(ofLine: item) { work.asks.reopen(ask) }
+        }
         expire(receipt.expired)
         work.asks.replace(receipt.asks)
         // Both numbers come from a server, and their sum may overflow.

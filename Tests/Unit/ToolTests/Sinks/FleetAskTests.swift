@@ -98,6 +98,17 @@ extension FleetRunnerTests {
     #expect(run.counts.refused == 1 && run.counts.delivered == 2)
   }
 
+  @Test("if the fleet commits the batch but refuses the report, the next report answers the ask again")
+  func committedWithout() throws {
+    let asks = #"[{"id":7,"report":{"program":"shop","groups":["k"]}}]"#
+    let run = try run(3) { request, _ in
+      let isRefused = String(decoding: request.body, as: UTF8.self).contains("\"id\":\"a2\"")
+      let refused = isRefused ? #"{"item":0,"code":"missing-field","message":"m"}"# : ""
+      return StubServer.Answer(body: #"{"committed":true,"items":{},"refused":[\#(refused)],"asks":\#(asks)}"#)
+    }
+    #expect(answers(run) == [7, 7] && run.counts.refused == 1)
+  }
+
   @Test("an ask does not exceed the rate, and stays open until it is answered")
   func askedRate() throws {
     var policy = FleetPolicy(perMinute: 6)
