@@ -110,11 +110,13 @@ extension FleetSettings {
 
   /// Reads the connection string from its usual file, if nothing else names a database and the file exists.
   mutating func readUsualDatabase(_ environment: [String: String]) throws(SettingsError) {
-    guard database == nil, environment["PGHOST"] == nil, environment["PGSERVICE"] == nil,
+    let variables = ["PGHOST", "PGHOSTADDR", "PGPORT", "PGSERVICE", "PGDATABASE", "PGUSER"]
+    guard database == nil, !variables.contains(where: { environment[$0] != nil }),
       unsafe access(Self.usualDatabase, F_OK) == 0
     else { return }
     do throws(SettingProblem) { try readDatabase(file: Self.usualDatabase) } catch {
-      throw SettingsError(place: Self.usualDatabase, reason: error.reason)
+      throw SettingsError(
+        place: Self.usualDatabase, reason: "\(error.reason); run the command as root, or name the database by PGHOST")
     }
   }
 

@@ -12,7 +12,8 @@ struct Web: AsyncParsableCommand {
       token. The pages are read-only.
 
       With --user-header, a reverse proxy authenticates the users. The proxy sets this header to the name of the user in \
-      each request, and removes the client's own. The proxy needs the group of the command, which can open the socket.
+      each request, and removes the client's own. The proxy needs the group of the command, which can open the socket; \
+      every other member of this group can read the pages, too.
       """)
 
   @OptionGroup var options: Issues.Options
@@ -51,13 +52,11 @@ struct Web: AsyncParsableCommand {
       try await store.checkSchema()
       let source = FleetSource(store, tenant: tenant, named: "fleet · \(options.tenant)")
       let site = try Site(source: source)
-      let server =
-        if let proxy = userHeader.flatMap(ProxyAccess.init(header:)) {
-          PageServer(site, on: place, proxy: proxy)
-        } else {
-          PageServer(site, on: place, command: "crash-fleet web")
-        }
-      try await server.run()
+      if let proxy = userHeader.flatMap(ProxyAccess.init(header:)) {
+        try await PageServer(site, on: place, proxy: proxy)?.run()
+      } else {
+        try await PageServer(site, on: place, command: "crash-fleet web").run()
+      }
     }
   }
 }

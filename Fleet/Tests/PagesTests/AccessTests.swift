@@ -59,7 +59,10 @@ struct AccessTests {
       #expect(page.status == .ok && String(buffer: page.body).contains("text"))
       var two = HTTPFields()
       two[values: name] = ["mallory", "alice"]
-      for headers: HTTPFields in [[:], [name: ""], [name: " "], [name: String(repeating: "a", count: 257)], two] {
+      for headers: HTTPFields in [
+        [:], [name: ""], [name: " "], [name: String(repeating: "a", count: 257)], two,
+        [name: "(null)"], [name: "{http.auth.user.id}"], [name: "$remote_user"], [name: " %{REMOTE_USER}e"],
+      ] {
         let refused = try await client.execute(uri: "/issues", method: .get, headers: headers)
         #expect(refused.status == .unauthorized && String(buffer: refused.body).contains("Remote-User"))
       }

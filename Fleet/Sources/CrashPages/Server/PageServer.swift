@@ -20,8 +20,9 @@ public struct PageServer: Sendable {
     (self.place, socket, self.token) = (place, ListenSocket(place), token)
   }
 
-  /// Creates a server behind a reverse proxy, which runs in the group of this process.
-  public init(_ site: Site, on place: ListenPlace, proxy: ProxyAccess) {
+  /// Creates a server behind a reverse proxy, which runs in the group of this process; nil if the place is a port.
+  public init?(_ site: Site, on place: ListenPlace, proxy: ProxyAccess) {
+    guard case .socket = place else { return nil }
     responder = PageResponder(site: site, proxy: proxy)
     (self.place, socket, token) = (place, ListenSocket(place, isForGroup: true), nil)
   }

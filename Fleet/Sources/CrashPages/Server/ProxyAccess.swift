@@ -18,11 +18,12 @@ public struct ProxyAccess: Sendable {
 
   /// Checks that the proxy has named a user.
   ///
-  /// Several values mean that the proxy has added its own to that of a client.
+  /// Several values mean that the proxy has added its own to that of a client. Without a user, Apache sends `(null)`, and
+  /// other proxies send the name of the variable.
   func check(_ fields: HTTPFields) throws(PageAccess.Refusal) {
     let values = fields[values: header]
-    guard values.count == 1, let user = values.first, !user.allSatisfy(\.isWhitespace),
-      user.utf8.count <= Self.limitBytes
+    guard values.count == 1, let user = values.first?.drop(while: \.isWhitespace), let first = user.first,
+      !"({$%".contains(first), user.utf8.count <= Self.limitBytes
     else { throw .noUser(header: header.rawName) }
   }
 }
