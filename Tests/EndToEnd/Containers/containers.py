@@ -294,8 +294,10 @@ def fleet(node: Node):
     """Tests the commands of packaging/container/fleet-compose.yaml; its service answers in its own network namespace."""
     database = node.folder / "postgres"
     database.mkdir()
+    # The container's user connects to it, in a directory that only root can enter.
     server = subprocess.Popen([ROOT / "scripts/fleet/postgres", database, "sh", "-c", "echo ready && cat"],
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                              env=os.environ | {"POSTGRES_OPTIONS": "-c unix_socket_permissions=0777"})
     try:
         if server.stdout.readline() != "ready\n":
             raise RuntimeError("PostgreSQL did not start")
