@@ -250,11 +250,11 @@ fleet-faults: fleet ## @evidence Kill leaders, services and links of a fleet, an
 	Tests/EndToEnd/Fleet/faults.py .build-fleet/release/crash-fleet --table docs/fleet.md
 	Tests/EndToEnd/Fleet/patroni.py .build-fleet/release/crash-fleet --table docs/fleet.md
 
-bench-fleet: build fleet $(BUGSINK)/bin/bugsink-manage ## @costs Measure a fleet: reports a second beside Bugsink, queries, the delay of a fault, hostile clients
-	scripts/fleet/bench fleet.py .build-fleet/release/crash-fleet .build/debug --bugsink $(BUGSINK)
-	scripts/fleet/bench growth.py .build-fleet/release/crash-fleet .build/debug
-	scripts/fleet/bench latency.py .build-fleet/release/crash-fleet .build/debug
-	scripts/fleet/bench hostile.py .build-fleet/release/crash-fleet .build/debug
+bench-fleet: release fleet $(BUGSINK)/bin/bugsink-manage ## @costs Measure a fleet: reports a second beside Bugsink, queries, the delay of a fault, hostile clients
+	scripts/fleet/bench fleet.py .build-fleet/release/crash-fleet $(RELEASE)/release --bugsink $(BUGSINK)
+	scripts/fleet/bench growth.py .build-fleet/release/crash-fleet $(RELEASE)/release
+	scripts/fleet/bench latency.py .build-fleet/release/crash-fleet $(RELEASE)/release
+	scripts/fleet/bench hostile.py .build-fleet/release/crash-fleet $(RELEASE)/release
 
 # The reference of bench-fleet, with SQLite.
 $(BUGSINK)/bin/bugsink-manage: | test-packages
