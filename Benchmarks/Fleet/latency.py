@@ -4,8 +4,9 @@
 Usage: latency.py CRASH_FLEET BINARIES [--faults N]
 
 scripts/fleet/postgres runs this program beside a private PostgreSQL with track_commit_timestamp. A host with crashd and
-crash-forward crashes programs one after another. The fleet receives the first three crashes of a program whole, so each
-three faults have a program of their own. The limit of whole reports a minute is above the number of faults.
+crash-forward crashes programs one after another, each when the page shows the fault before: the page has only the newest
+25 crashes, so a burst would hide some. The fleet receives the first three crashes of a program whole, so each three faults
+have a program of their own. The limit of whole reports a minute is above the number of faults.
 
 The time of a fault is that of its report. The first end is the commit of its row. The second end is the last byte of
 the list of crashes that has the report. A reader loads this list whenever the server announces a change, as the script
@@ -33,8 +34,8 @@ select extract(epoch from pg_xact_commit_timestamp(xmin) - time) * 1000 from rep
 """
 
 
-def crash(options, directory, environment):
-    """Crashes programs until the fleet has a report of each fault."""
+def crash(options, directory, environment, shown, news):
+    """Crashes programs, and waits until the page has shown each fault."""
     for number in range(options.faults):
         if number % 3 == 0:
             maker = shutil.copy(options.binaries / "crash-maker", f"{directory}/server-{number // 3}")
@@ -43,14 +44,12 @@ def crash(options, directory, environment):
             stderr=subprocess.DEVNULL, timeout=60)
         if number % 3 == 2:
             os.unlink(maker)
-    deadline = time.monotonic() + 60
-    while (stored := int(fleet.query("select count(*) from report"))) < options.faults:
-        if time.monotonic() > deadline:
-            sys.exit(f"latency.py: the fleet has {stored} of {options.faults} reports")
-        time.sleep(0.1)
+        with news:
+            if not news.wait_for(lambda: len(shown) > number, 60):
+                sys.exit(f"latency.py: the page shows {len(shown)} of {number + 1} faults")
 
 
-def watch(reader, shown):
+def watch(reader, shown, news):
     """Stores for each crash how long after its fault a page showed it first, in milliseconds."""
     for _ in reader.changes():
         rows = json.loads(reader.get("/events.json"))["events"]
@@ -58,6 +57,8 @@ def watch(reader, shown):
         for event in (row["event"] for row in rows):
             fault = datetime.datetime.fromisoformat(event["time"]).timestamp()
             shown.setdefault(event["id"], (now - fault) * 1e3)
+        with news:
+            news.notify()
 
 
 def show(name, times):
@@ -79,14 +80,9 @@ def main():
             "CRASH_FORWARD_FLEET_URL": f"http://127.0.0.1:{service.port}", "CRASH_FORWARD_FLEET_TOKEN": service.token,
             "CRASH_FORWARD_FLEET_RATE": "60000"}
         with programs.host(options.binaries, directory, "fleet", settings) as environment:
-            shown = {}
-            threading.Thread(target=watch, args=(reader, shown), daemon=True).start()
-            crash(options, directory, environment)
-            deadline = time.monotonic() + 60
-            while len(shown) < options.faults:
-                if time.monotonic() > deadline:
-                    sys.exit(f"latency.py: the pages showed {len(shown)} of {options.faults} crashes")
-                time.sleep(0.1)
+            shown, news = {}, threading.Condition()
+            threading.Thread(target=watch, args=(reader, shown, news), daemon=True).start()
+            crash(options, directory, environment, shown, news)
     show("the commit", [float(line) for line in fleet.query(TIMES).splitlines()])
     show("an open page", list(shown.values()))
     service.stop()
