@@ -144,12 +144,14 @@ struct WrittenRingTests {
     #expect(contents.losses == [:])
     #expect(record.signal == SIGABRT && record.code == -6 && record.senderPid == contents.identity.pid)
     #expect(record.sequence == 0 && record.generation == 1 && !record.isMinimal)
-    #expect(record.registers.count == 17 && record.registers[16] == record.frames.first?.pc)
+    let architecture = contents.identity.architecture
+    #expect(record.registers.count == architecture.registerCount)
+    #expect(record.registers[architecture.programCounter] == record.frames.first?.pc)
     #expect(record.frames.count > 5 && record.frames.count { !$0.isAsync } == record.frameTotal)
     #expect(record.frames.first?.trust == .context && record.frames.first?.isExact == true)
     #expect(record.frames.allSatisfy { $0.image != nil })
     // The recorded stack starts at the red zone below the stack pointer.
-    let stackPointer = record.registers[7]
+    let stackPointer = record.registers[architecture.stackPointer]
     #expect(record.stackStart <= stackPointer && stackPointer < record.stackStart + UInt64(record.stack.count))
     #expect(contents.annotations == ["version": "1.2.3"] && contents.breadcrumbs.last?.text == "last")
   }
