@@ -16,8 +16,9 @@ extension FleetRunner {
       return false
     }
     while true {
-      let body = (try? work.batch.body(host, stream: Self.stream(subscriber, cursor))) ?? []
-      switch client.send(body) {
+      let body = try? work.batch.body(host, stream: Self.stream(subscriber, cursor))
+      // A body that cannot be encoded waits, because the fleet would commit an empty one without its reports.
+      switch body.map(client.send) ?? .later("cannot encode the batch", after: nil) {
       case .committed(let receipt):
         for (item, reason) in receipt.refusals {
           refuse(work.batch.id(ofLine: item) ?? "item \(item)", reason)
