@@ -34,6 +34,8 @@ private func check(_ item: Result<IngestItem, IngestProblem>, within input: [UIn
     precondition(count.run > 0 && count.crashes >= 0 && (0...70_389_000).contains(count.hour))
   case .success(.position(let position)):
     precondition(!position.stream.isEmpty && !position.position.isEmpty)
+  case .success(.answer(let answer)):
+    precondition(answer.ask > 0 && !answer.host.name.utf8.contains(0))
   case .failure(let problem):
     precondition(CleanText.line(problem.description) == problem.description)
   }

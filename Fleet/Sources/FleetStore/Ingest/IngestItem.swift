@@ -158,6 +158,31 @@ public struct IncomingPosition: Sendable, Equatable {
   }
 }
 
+/// The answer of a host to an ask.
+public struct IncomingAnswer: Sendable, Equatable {
+  /// What the host did.
+  public enum Outcome: String, Sendable {
+    /// The batch contains the report.
+    case sent
+    /// crashd protects the class on this host.
+    case protected
+    /// The policy of the host does not allow it.
+    case refused
+  }
+
+  /// The machine.
+  public var host: IncomingHost
+  /// The number of the ask.
+  public var ask: Int64
+  /// What the host did.
+  public var outcome: Outcome
+
+  /// Creates an answer from its parts.
+  public init(host: IncomingHost, ask: Int64, outcome: Outcome) {
+    (self.host, self.ask, self.outcome) = (host, ask, outcome)
+  }
+}
+
 /// The outcome of an item after the commit.
 public enum IngestOutcome: String, Sendable {
   /// The report is new.
