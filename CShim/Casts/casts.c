@@ -1,7 +1,7 @@
-// The hook that receives a program's dynamic casts before the Swift runtime. A conditional cast costs one comparison
-// and one jump more than without the hook. A forced cast that succeeds costs one additional call. Conditional casts,
-// and forced casts that succeed, reach the runtime with unchanged arguments. The code of this file takes no lock and
-// allocates no memory until a forced cast has failed.
+// The hook that receives a program's dynamic casts before the Swift runtime receives them. A conditional cast costs one
+// comparison and one jump more than without the hook. A forced cast that succeeds costs one additional call.
+// Conditional casts, and forced casts that succeed, reach the runtime with unchanged arguments. The code of this file
+// takes no lock and allocates no memory until a forced cast has failed.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -11,8 +11,8 @@
 
 #include "casts.h"
 
-// The runtime's DynamicCastFlags, which the compiler generates into programs. The hook passes all other flags to the
-// runtime unchanged.
+// Flags of the runtime's DynamicCastFlags, which compiled programs pass to swift_dynamicCast. The hook passes all other
+// flags to the runtime unchanged.
 #define UNCONDITIONAL      ((uintptr_t)1)
 #define TAKE_ON_SUCCESS    ((uintptr_t)2)
 #define DESTROY_ON_FAILURE ((uintptr_t)4)

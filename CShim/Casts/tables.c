@@ -1,5 +1,6 @@
-// Replaces a function in the tables through which images call functions of other images. A table entry is a word that a
-// relocation of the type JUMP_SLOT or GLOB_DAT describes. The loader has filled the tables before this code runs.
+// Replaces a function in the tables through which images (the executable and its shared libraries) call each other's
+// functions. A table entry is a word for which the image has a relocation of the type JUMP_SLOT or GLOB_DAT. The loader
+// has filled the tables before this code runs.
 //
 // Defining swift_dynamicCast in the program, as allocators define malloc, does not work with a static standard library.
 // In a static standard library, an archive member contains the runtime's own definition. The linker either omits the
@@ -42,9 +43,9 @@ typedef struct image {
   bool is_own;
 } image;
 
-// Returns the address in an entry of the image's dynamic section. glibc has added the image's base to these addresses,
-// except in the vDSO, which the kernel provides. In the vDSO, the value is still below the base, and this code adds the
-// base.
+// Returns the address in an entry of the image's dynamic section. glibc has already added the image's base to these
+// addresses. Exception: in the vDSO, an image that the kernel provides, the value is still relative to the base, so
+// this code adds the base.
 static const void *at(const image *image, const ElfW(Dyn) * entry) {
   const uint64_t value = entry->d_un.d_ptr;
   return (const void *)(value < image->base ? image->base + value : value);
@@ -128,8 +129,7 @@ const char *cs_casts_write_tables(const char *name, cs_casts_function *function)
   (void)dl_iterate_phdr(visit, &search);
   if (search.has_own) return NULL;
   if (search.is_closed) return "a table of the loader cannot be written";
-  // No entry of this image was found. The image therefore contains the function itself, and does not call it through a
-  // table.
+  // This image has no entry for the function. It therefore contains the function itself and calls it directly.
   return "the Swift runtime is a part of the program (static standard library)";
 }
 

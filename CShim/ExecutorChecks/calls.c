@@ -1,4 +1,5 @@
-// Follows frame pointers from frame to frame, on the thread's own stack only.
+// Finds the program's call that led into the Swift runtime, and therefore to a hook of an executor check. Follows the
+// frame pointers on the thread's own stack only.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -14,8 +15,8 @@
 // The maximum number of frames between a hook and the program's call. At most four of them belong to the runtime. The
 // limit is higher because hooks that other libraries installed have frames, too.
 #define STEPS 32
-// The maximum number of frames that cs_calls_still() searches, from a failing check outwards, for the function that
-// made an earlier failing check.
+// The maximum number of frames that cs_calls_still() searches for the function that made an earlier failing check. The
+// search goes from the current check to its callers.
 #define DEPTH 256
 
 typedef struct search {
@@ -44,7 +45,7 @@ bool cs_calls_image(uintptr_t address, cs_calls_range *ret_range) {
   return dl_iterate_phdr(look_at_image, &search) == 1;
 }
 
-// The position of the unwinder on this thread's own stack: the current frame, and the bounds of the stack.
+// The position of the search on this thread's own stack: the current frame, and the bounds of the stack.
 typedef struct walk {
   uintptr_t start;
   uintptr_t end;

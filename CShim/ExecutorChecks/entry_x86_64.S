@@ -1,5 +1,6 @@
-// The hook that the runtime calls in order to ask whether an executor is the current one. This code stores its caller's
-// callee-saved registers in a cs_executor_asker, before compiled code changes them.
+// The hook that the runtime calls in order to ask whether an executor is the current one. The hook is written in
+// assembly: it stores the callee-saved registers of the calling runtime function in a cs_executor_asker, before
+// compiled code changes them.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED && defined(__x86_64__)

@@ -1,4 +1,5 @@
-// The interface between the files that implement the hooks of executor checks.
+// The interface between the files that implement the hooks of executor checks. The runtime has two hooks: one asks
+// whether an executor is the current one (`ask`), the other makes a check that ends the process if it fails (`check`).
 #ifndef CS_EXECUTOR_CHECKS_PARTS_H
 #define CS_EXECUTOR_CHECKS_PARTS_H
 
@@ -7,7 +8,8 @@
 
 #pragma GCC visibility push(hidden)
 
-// The arguments that the runtime passes to a hook: the two words of an executor, and the runtime's own function.
+// The types of the runtime's own functions. The runtime passes a hook the two words of an executor and such a function,
+// which the hook can call.
 typedef __attribute__((swiftcall)) int8_t cs_executor_ask(uintptr_t identity, uintptr_t implementation);
 typedef __attribute__((swiftcall)) void cs_executor_check(uintptr_t identity, uintptr_t implementation);
 
@@ -17,16 +19,16 @@ RUNTIME(bool) swift_task_isCurrentExecutor(uintptr_t identity, uintptr_t impleme
 RUNTIME(bool) swift_task_isCurrentExecutorWithFlags(uintptr_t identity, uintptr_t implementation, uint64_t flags);
 RUNTIME(bool) swift_task_isMainExecutor(uintptr_t identity, uintptr_t implementation);
 
-// The callee-saved registers of the runtime's function, and its return address. entry_x86_64.S and entry_aarch64.S
-// store them.
+// The callee-saved registers of the runtime's function that called the hook, and the return address into this function.
+// entry_x86_64.S and entry_aarch64.S store them.
 #if defined(__aarch64__)
 #define CS_EXECUTOR_REGISTERS 11 // x19 to x29
 #else
 #define CS_EXECUTOR_REGISTERS 6 // r15 to r12, rbx, rbp
 #endif
 typedef struct cs_executor_asker {
-  uint64_t registers[CS_EXECUTOR_REGISTERS]; // the last register is the frame pointer: it forms a frame with the return
-                                             // address
+  uint64_t registers[CS_EXECUTOR_REGISTERS]; // the last one is the frame pointer; together with the return address
+                                             // below, it is a frame that an unwinder can read
   uint64_t return_address;
 } cs_executor_asker;
 __attribute__((swiftcall)) int8_t cs_executor_asked(uintptr_t identity, uintptr_t implementation,
@@ -43,12 +45,13 @@ static inline bool cs_executor_is_probe(uintptr_t identity) {
 }
 void cs_executor_probe_asked(const cs_executor_asker *asker);
 void cs_executor_probe_checked(const void *frame);
-// Tests the hooks after they are installed. Returns the obstacle that the test found, or CS_EXECUTOR_WORKS.
+// Tests the hooks after they are installed. Returns the reason why the hooks do not work, or CS_EXECUTOR_WORKS.
 cs_executor_obstacle cs_executor_test(void);
-// Returns whether the asker (the runtime's function that called the hook) ends the process if the hook answers no.
+// Returns whether the runtime's function that called the hook (the asker) ends the process if the hook answers no.
 bool cs_executor_must_hold(const cs_executor_asker *asker);
 
-// place.c: finds the addresses of the runtime's code. Returns false if the runtime and this code are in one image.
+// place.c: finds the addresses of the runtime's code. Returns false if the runtime and this code are in one image
+// (executable or shared library), because an address in this image then does not show whose code it is.
 bool cs_executor_find_runtime(void);
 // Finds the program's call that led to the hook whose frame is `frame`. Returns false if it does not find this call.
 bool cs_executor_find_call(const void *frame, cs_calls_call *ret_call);
@@ -61,7 +64,7 @@ void cs_executor_passed(uintptr_t identity, const cs_calls_call *call);
 bool cs_executor_is_consequence(uintptr_t identity, const cs_calls_call *call, const void *frame);
 
 // main_queue.c: returns true if the main actor's check certainly fails on this thread. If the result is false, the
-// check can still fail.
+// check can pass or fail.
 bool cs_executor_is_off_main_queue(uintptr_t identity);
 
 #pragma GCC visibility pop

@@ -1,6 +1,6 @@
-// The hooks that the Swift runtime calls for executor checks, before a failing check ends the process. A hook first
-// calls the executor's own check, or the hook that another library installed earlier. The hook then changes the
-// resulting answer only if this answer would end the process.
+// The hooks that the Swift runtime calls for executor checks, before a failing check ends the process. When asked for
+// an answer, a hook first calls the runtime's own function, or the hook that another library installed earlier. The
+// hook changes the resulting answer only if this answer would end the process.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -52,8 +52,8 @@ static bool passes(uintptr_t identity, bool is_main, const void *frame) {
 
 int8_t cs_executor_answer(uintptr_t identity, uintptr_t implementation, cs_executor_ask *original,
                           const cs_executor_asker *asker) {
-  // acquire: the runtime has read the address of the hook without an ordering. The fence pairs with the exchange in
-  // set_hooks(), so that this thread reads previous_ask after that exchange.
+  // acquire: the runtime read the address of this hook with a plain load, without memory ordering. The fence pairs with
+  // the exchange in set_hooks(), so that this thread reads previous_ask after that exchange.
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   if (cs_executor_is_probe(identity)) {
     cs_executor_probe_asked(asker);
@@ -65,10 +65,11 @@ int8_t cs_executor_answer(uintptr_t identity, uintptr_t implementation, cs_execu
   } else {
     answer = original(identity, implementation);
   }
-  // If this hook answers UNKNOWN, the runtime makes the check by calling swift_task_checkIsolated_hook.
+  // ELSEWHERE alone can end the process here. If this hook answers UNKNOWN, the runtime calls
+  // swift_task_checkIsolated_hook next, and that hook decides.
   if (answer != ELSEWHERE || obstacle != CS_EXECUTOR_WORKS) return answer;
-  // If another library has installed its hook after this one, the answer stays unchanged. The later hook can treat the
-  // probe (probe.c) differently, so the result of the test possibly no longer applies.
+  // If another library has installed its hook after this one, the answer stays unchanged. The later hook can change the
+  // answers, so the result of the test of the hooks (probe.c) possibly no longer applies.
   if (!are_ours() || !cs_executor_must_hold(asker)) return answer;
   const bool is_main = swift_task_isMainExecutor(identity, implementation);
   return passes(identity, is_main, &asker->registers[CS_EXECUTOR_REGISTERS - 1]) ? ISOLATED : ELSEWHERE;
@@ -84,7 +85,8 @@ static __attribute__((swiftcall)) void check(uintptr_t identity, uintptr_t imple
     return;
   }
   // The runtime itself determines where an actor without a custom executor runs. If the runtime calls this hook for
-  // such an actor, the check has failed. A custom executor makes the check itself: it ends the process or returns.
+  // such an actor, the check has failed. A custom executor makes the check itself, in `original`: it ends the process
+  // or returns.
   const bool is_plain_actor = identity != 0 && implementation == 0;
   const bool is_main = !is_plain_actor && swift_task_isMainExecutor(identity, implementation);
   const bool fails = is_plain_actor || (is_main && cs_executor_is_off_main_queue(identity));
@@ -101,8 +103,8 @@ cs_executor_obstacle cs_executor_status(void) {
   return obstacle;
 }
 
-// Installs each hook with an atomic compare-and-exchange. Otherwise, this store could overwrite a hook that another
-// library installs at the same time.
+// Installs each hook with an atomic compare-and-exchange. A plain store could overwrite a hook that another library
+// installs at the same time.
 static void set_hooks(void) {
   previous_ask = __atomic_load_n(&swift_task_isIsolatingCurrentContext_hook, __ATOMIC_ACQUIRE);
   while (!__atomic_compare_exchange_n(&swift_task_isIsolatingCurrentContext_hook, &previous_ask, cs_executor_asked,

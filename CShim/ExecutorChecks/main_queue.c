@@ -14,8 +14,8 @@
 
 #include "executor_checks.h"
 
-// The search for the thread ID examines this number of 32-bit words at the start of a queue. A queue is larger than
-// this, so all reads are inside the queue.
+// The number of 32-bit words at the start of a queue in which the search looks for the thread ID. A queue has more
+// words, so all reads are inside the queue.
 #define HALVES 24
 // The mask of the thread ID in its 32-bit word. Dispatch's lock uses the other bits.
 #define NUMBER     UINT32_C(0x3fffffff)
@@ -38,7 +38,7 @@ extern __attribute__((weak, visibility("default"), swiftcall)) type_name swift_g
 // The index of the 32-bit word that contains the thread ID. Accesses to this variable and to `dispatch_executor` are
 // relaxed, because their values do not refer to data that another thread writes.
 static _Atomic int32_t owner_half = NOT_LOOKED;
-// The main executor, once it was identified as Dispatch's main queue; 0: not yet identified.
+// The main executor, if its type showed that it runs on Dispatch's main queue; 0: not yet identified.
 static _Atomic uintptr_t dispatch_executor;
 // The process in which this code was loaded. In a forked child, thread IDs differ from the IDs that Dispatch stored in
 // the parent, so they cannot be compared.

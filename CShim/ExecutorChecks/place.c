@@ -8,8 +8,8 @@
 
 #include "executor_checks.h"
 
-// The value of `distance` if the program itself calls the runtime's checking function. Then only the frame of the
-// checking function is between the hook's frame and the frame of the program's function.
+// The `distance` of a check whose runtime function is called by the program itself. Only the frame of this runtime
+// function is between the hook's frame and the frame of the program's function.
 #define DIRECT 1
 
 static cs_calls_range runtime;

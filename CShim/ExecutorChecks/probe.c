@@ -1,6 +1,6 @@
-// Tests the hooks: asks the runtime whether an executor that no task has (the probe) is the current one. The calls that
-// follow show whether the runtime calls the hooks, which of its calls end the process, and whether this code finds the
-// program's call.
+// Tests the hooks: asks the runtime whether an executor that no task has (the probe) is the current one. The resulting
+// calls of the hooks show whether the runtime calls the hooks at all, which of its calls end the process, and whether
+// this code finds the program's call.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -11,11 +11,11 @@
 
 // A flag for swift_task_isCurrentExecutorWithFlags(): the runtime ends the process if the executor is not the current
 // one. Without the flag, the runtime only returns the answer. `Task.immediate`, an isolated deinit, and a cast to a
-// conformance that is isolated to the main actor call without the flag.
+// conformance that is isolated to the main actor ask the runtime without the flag.
 #define MUST_HOLD UINT64_C(8)
 
-// The address of this constant identifies the probe. Its value is not zero, because the linker can merge constants of
-// value zero.
+// The address of this constant identifies the probe. Its value is unique, and in particular not zero, because the
+// linker can merge equal constants into one.
 const uint64_t cs_executor_probe = UINT64_C(0x43534953504f5245);
 
 static __thread struct {
@@ -42,8 +42,8 @@ __attribute__((always_inline)) static inline bool ask(uint64_t flags) {
 
 // Returns the callee-saved register in which the runtime's function keeps its flags until it calls the hook, or -1 if
 // there is none. Calls the runtime's function with unique flags, and searches for them in the registers. Also returns
-// -1 if these calls reach the hook with another return address than `return_address`, because the check then took
-// another path through the runtime.
+// -1 if these calls reach the hook with another return address than `return_address`: the examined check then took
+// another path through the runtime, so the found register does not apply to it.
 static int32_t flag_register(uint64_t return_address) {
   // These values set no flag that the runtime defines. The code adds MUST_HOLD to each of them.
   static const uint64_t marks[] = {UINT64_C(0x5153b4d1a7c90000), UINT64_C(0x2e8c6f355ab20000),
@@ -76,8 +76,8 @@ cs_executor_obstacle cs_executor_test(void) {
   if (!cs_executor_find_runtime()) return CS_EXECUTOR_NO_PLACE;
   seen.questions = 0;
   seen.checks = 0;
-  // The first call omits the flag MUST_HOLD, so the call does not end the process if the runtime does not call the
-  // hooks.
+  // The first call omits the flag MUST_HOLD: if the runtime does not call the hooks, a call with the flag would end the
+  // process.
   if (ask(0) || seen.questions != 1 || seen.checks != 0) return CS_EXECUTOR_NOT_CALLED;
   if (!ask(MUST_HOLD) || seen.questions != 2 || seen.checks != 1) return CS_EXECUTOR_NOT_CALLED;
   if (!swift_task_isCurrentExecutor((uintptr_t)&cs_executor_probe, 0) || seen.checks != 2)

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-// Sets the limit to one more than the largest sampled size. If a size is not below the limit, malloc makes only one
-// comparison before it forwards the call.
+// Sets cs_pages_limit to one more than the largest sampled size. For a size that is not below this limit, malloc makes
+// only one comparison before it forwards the call.
 static void set_limit(void) {
   uint64_t limit = 0;
   for (uint64_t size = 0; size <= CS_PAGES_OBJECT_LIMIT; size++) {
@@ -27,8 +27,8 @@ cs_page_class *cs_page_class_enter(const void *metadata, uint32_t bytes, const c
   const uint32_t index = cs_page_class_count;
   if (index == CS_PAGES_CLASS_LIMIT) return NULL;
   cs_page_class *const class = &cs_page_classes[index];
-  // If the name is too long, keeps its end, because the end is more specific than the beginning. The copy does not
-  // start in the middle of a UTF-8 character.
+  // If the name is too long, only its end is stored, because the end is more specific than the beginning. The copy does
+  // not start in the middle of a UTF-8 character.
   const uint32_t cut = name_bytes > sizeof class->name ? name_bytes - (uint32_t)sizeof class->name : 0;
   uint32_t from = cut;
   while (cut != 0 && from < name_bytes && ((uint8_t)name[from] & 0xc0) == 0x80)

@@ -10,7 +10,8 @@
 // Returns the entry of the class, or NULL if the class was never listed.
 cs_page_class *cs_page_class_find(const void *metadata);
 
-// Adds a class to the table. The new entry is not yet listed (cs_page_class_list). Returns NULL if the table is full.
+// Adds a class to the table. Objects of the class are sampled only after cs_page_class_list(). Returns NULL if the
+// table is full.
 cs_page_class *cs_page_class_enter(const void *metadata, uint32_t bytes, const char *name, uint32_t name_bytes);
 
 void cs_page_class_list(cs_page_class *class, cs_mode policy);

@@ -1,4 +1,5 @@
-// The first instructions of malloc, free, realloc and malloc_usable_size. interpose.c includes this file once.
+// The first instructions of malloc, free, realloc and malloc_usable_size: a call that does not concern the slots
+// (pages.h) jumps to the next allocator, for example glibc's. interpose.c includes this file once.
 #ifndef CS_FORWARD_AARCH64_H
 #define CS_FORWARD_AARCH64_H
 #if defined(__aarch64__)
@@ -10,8 +11,9 @@
 
 // Jumps to the next allocator. malloc loads cs_pages_limit before this macro loads the address of the next allocator,
 // and nothing orders the two loads. A thread can thus see the limit that setup stores once the next allocator is known,
-// and still read null as the address. Such a thread takes the slow path, which orders the loads. With branch target
-// identification, a jump through the register x16 is allowed to reach a landing pad for calls (`bti c`).
+// and still read null as the address. If the address is null, the thread takes the slow path, which orders the loads.
+// With branch target identification, a jump through the register x16 is allowed to reach a landing pad for calls (`bti
+// c`).
 #define JUMP(slow, next)                                                                                               \
   LOAD("16", next)                                                                                                     \
   "cbz x16, 1f\n"                                                                                                      \

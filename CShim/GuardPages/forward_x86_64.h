@@ -1,4 +1,5 @@
-// The first instructions of malloc, free, realloc and malloc_usable_size. interpose.c includes this file once.
+// The first instructions of malloc, free, realloc and malloc_usable_size: a call that does not concern the slots
+// (pages.h) jumps to the next allocator, for example glibc's. interpose.c includes this file once.
 #ifndef CS_FORWARD_X86_64_H
 #define CS_FORWARD_X86_64_H
 #if defined(__x86_64__)

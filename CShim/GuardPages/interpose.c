@@ -2,12 +2,13 @@
 // precedence for all callers, including libc's own functions, libstdc++, and a static or dynamic Swift library.
 //
 // The functions forward to the next definitions in the loader's search order. The next definitions belong to glibc, or
-// to an allocator that was linked or preloaded. Functions that only allocate (calloc, posix_memalign, aligned_alloc,
-// memalign, …) are not interposed, because sampling is optional for each allocation. libc's reallocarray calls realloc.
+// to an allocator that was linked or preloaded. The other allocating functions (calloc, posix_memalign, aligned_alloc,
+// memalign, …) are not interposed: their allocations are never sampled, which is allowed. libc's reallocarray calls
+// realloc.
 //
 // The first instructions of malloc and free are written in assembly (forward_x86_64.h, forward_aarch64.h), because a
-// compiler would generate a stack frame for them. Until slots are enabled, malloc executes only three additional
-// instructions on x86-64, and free five. On AArch64, malloc executes nine, and free twelve.
+// compiler would generate a stack frame for them. Until slots are enabled, they only forward the call: on x86-64,
+// malloc executes three additional instructions and free five; on AArch64, nine and twelve.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -19,7 +20,8 @@
 #include "Signal/pages.h"
 #include "interpose.h"
 
-// A sanitizer defines its own malloc, which must receive every call.
+// In a build with a sanitizer, this library does not define malloc, because the sanitizer's own malloc must receive
+// every call.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(hwaddress_sanitizer) || __has_feature(memory_sanitizer) ||       \
     __has_feature(thread_sanitizer) || __has_feature(leak_sanitizer)
@@ -52,8 +54,8 @@ __attribute__((used)) size_t cs_pages_usable_size(void *memory);
 #include "forward_aarch64.h"
 #include "forward_x86_64.h"
 
-// glibc's own functions. While dlsym searches for the next allocator, the functions below serve the allocations that
-// the loader makes.
+// glibc's own functions. While dlsym searches for the next allocator, the loader can allocate memory. glibc's functions
+// serve these allocations.
 extern void *__libc_malloc(size_t) __attribute__((weak));
 extern void __libc_free(void *) __attribute__((weak));
 extern void *__libc_realloc(void *, size_t) __attribute__((weak));
@@ -107,8 +109,8 @@ __attribute__((noinline)) static void *allocate(size_t size, uint64_t caller) {
 
 void *cs_pages_malloc(size_t size) {
   malloc_function *const next = cs_pages_next_of_malloc;
-  // The size is below cs_pages_limit, so the call took the slow path. If no listed class has the size, the allocation
-  // is not sampled.
+  // The call took the slow path because its size is below cs_pages_limit. If no listed class has this size, the
+  // allocation is not sampled.
   if (size <= CS_PAGES_OBJECT_LIMIT && __atomic_load_n(&cs_page_sizes[size], __ATOMIC_RELAXED) == 0 && next != NULL)
     return next(size);
   return allocate(size, (uint64_t)(uintptr_t)__builtin_return_address(0));

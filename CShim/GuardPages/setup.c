@@ -1,5 +1,5 @@
-// Enables and configures the slots, and answers queries about them. malloc, free and signal handlers do not call these
-// functions.
+// Enables and configures the slots (pages.h), and answers queries about them. malloc, free and signal handlers do not
+// call these functions.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -68,8 +68,8 @@ static void pool_all(void) {
   }
 }
 
-// Returns the memory of a slot above the configured number to the system. Keeps the slot's description of its freed
-// object, because a later fault in the page needs it.
+// Returns the memory of a slot above the configured number to the system. Keeps the description of the freed object: if
+// the program accesses the page later, the incident needs it.
 static void retire(uint32_t index) {
   cs_page_slot *const slot = &cs_page_slots[index];
   const uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
@@ -80,8 +80,9 @@ static void retire(uint32_t index) {
   __atomic_store_n(&slot->state, is_closed ? CS_PAGE_FREED : CS_PAGE_IDLE, __ATOMIC_RELEASE);
 }
 
-// Precondition: the caller holds the lock. Other threads can use the pool at the same time. The loop puts usable slots
-// back into the pool. It ends nevertheless, because it runs at most once for each slot.
+// Removes from the pool all slots above the configured number. Precondition: the caller holds the lock. Other threads
+// can use the pool at the same time. The loop puts usable slots back at the end of the pool. It ends nevertheless,
+// because it runs at most CS_PAGES_SLOT_LIMIT times.
 static void shrink_pool(void) {
   for (uint32_t count = 0; count < CS_PAGES_SLOT_LIMIT; count++) {
     uint32_t index = 0;
@@ -114,8 +115,8 @@ void cs_pages_configure(uint32_t slots, uint32_t one_in) {
   pthread_mutex_unlock(&lock);
 }
 
-// A forked child has only one thread. A slot that another thread owned at the fork stays unusable. The child inherits
-// its parent's slots and handler, and its counters start at 0.
+// A forked child has only one thread. A slot that another thread of the parent owned at the fork stays unusable. The
+// child inherits the slots and the signal handler, and its counters start at 0.
 static void child_after_fork(void) {
   const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
   lock = fresh;
@@ -146,7 +147,7 @@ static bool start(void) {
   if (cs_page_slots != NULL) return true;
   if (!has_fork_handler) has_fork_handler = pthread_atfork(NULL, NULL, child_after_fork) == 0;
   if (!has_fork_handler) return false;
-  // A test can have set a larger size. The slots work with each multiple of the kernel's page size.
+  // A test may have set a larger size before. The slots work with each multiple of the kernel's page size.
   if (cs_page_bytes == 0) cs_page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
   const size_t slots_bytes = (CS_PAGES_SLOT_LIMIT + 1) * sizeof(cs_page_slot);
   cs_page_slot *const slots = map(slots_bytes, PROT_READ | PROT_WRITE);
@@ -159,8 +160,8 @@ static bool start(void) {
   // Excludes the slots from core dumps. Otherwise, each core dump would contain the whole mapping.
   madvise(pages, CS_PAGES_MAP_BYTES, MADV_DONTDUMP);
   uint64_t frames[CS_PAGES_FRAMES];
-  // Unwinds once, because the first unwind makes the loader resolve the functions that unwinding calls. The loader must
-  // not resolve them during a malloc, because the loader can allocate memory itself.
+  // Unwinds once, because the first unwind makes the loader resolve the functions that unwinding calls. The loader can
+  // call malloc while it resolves a function, so it must not do this for the first time inside malloc.
   cs_shim_stack_here(0, frames, CS_PAGES_FRAMES);
   cs_page_slots = slots;
   // Stores cs_pages_start before cs_pages_map_bytes. As long as cs_pages_map_bytes is 0, free treats no address as part

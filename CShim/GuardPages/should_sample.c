@@ -1,4 +1,4 @@
-// Decides which allocations of a sampled size get a slot.
+// Decides which allocations of a sampled size get a slot, that is, a page between guard pages.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

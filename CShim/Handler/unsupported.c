@@ -1,4 +1,4 @@
-// The interface of the capture on unsupported platforms. The program runs without the shield.
+// The functions of cs_shim.h on unsupported platforms, where the program runs without the shield.
 #include "cs_platform.h"
 
 #if !CS_SUPPORTED
@@ -8,7 +8,7 @@
 #include "cs_shim.h"
 
 #if defined(__linux__) && !defined(CRASHSHIELD_UNSUPPORTED)
-// The pragma prevents an error in builds that treat warnings as errors.
+// The pragma keeps the warning below from failing builds that treat warnings as errors.
 #pragma clang diagnostic warning "-W#warnings"
 #warning "swift-crash-shield works on x86-64 and AArch64 with glibc only: the crashes of this program are not recorded"
 #endif

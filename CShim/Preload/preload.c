@@ -26,7 +26,7 @@ static const ElfW(Nhdr) * next_note(const uint8_t **at, const uint8_t *end) {
   return note;
 }
 
-// Returns whether the image contains the note of early.c, which marks an image with the shield.
+// Stops the iteration over the images at one that contains the note of early.c, which marks an image with the shield.
 static int look_for_shield(struct dl_phdr_info *info, size_t info_bytes, void *ret_is_found) {
   (void)info_bytes;
   for (int index = 0; index < info->dlpi_phnum; index++) {
@@ -44,8 +44,8 @@ static int look_for_shield(struct dl_phdr_info *info, size_t info_bytes, void *r
   return 0;
 }
 
-// If the program was built with the shield's library, it starts the shield itself. A second shield would record
-// everything twice.
+// Returns whether the program was built with the shield's library, and can start the shield itself. A second shield
+// would record everything twice.
 static bool program_has_shield(void) {
   bool is_found = false;
   dl_iterate_phdr(look_for_shield, &is_found);
@@ -68,7 +68,8 @@ __attribute__((constructor)) static void start_preloaded(void) {
   if (!starts_in_main) (void)cs_shim_start(NULL, NULL);
 }
 
-// Interposes libc's __libc_start_main, because this function runs between the program's constructors and its main.
+// Interposes libc's __libc_start_main, which runs between the program's constructors and its main, so that the shield
+// can start there.
 typedef int main_function(int, char **, char **);
 typedef int start_function(main_function *, int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
 

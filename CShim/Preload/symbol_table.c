@@ -1,4 +1,4 @@
-// Finds the functions of the Swift runtime in an executable that was linked with -static-stdlib. The executable exports
+// Finds the functions of the Swift runtime in an executable that was linked with -static-stdlib and therefore exports
 // no symbols. If the executable's file is not stripped, its symbol table contains the functions. Sources: System V ABI,
 // "Symbol Table"; elf(5).
 #include "cs_platform.h"
@@ -55,14 +55,16 @@ static bool begins(copied_bytes strings, uint64_t offset, const char *text, size
          memcmp((const char *)strings.start + offset, text, size) == 0;
 }
 
-// The address range of the executable's code in memory, and the executable's load bias.
+// The address range of the executable's code in memory. `bias` is the difference between these addresses and those in
+// the file.
 typedef struct code_ranges {
   uint64_t bias;
   uint64_t start;
   uint64_t end;
 } code_ranges;
 
-// The loader reports the executable first, so the callback stops the iteration after one image.
+// Stores the executable's code range. dl_iterate_phdr reports the executable first, so the callback stops the iteration
+// after one image.
 static int note_code(struct dl_phdr_info *info, size_t info_bytes, void *ret_code) {
   (void)info_bytes;
   code_ranges *code = ret_code;
@@ -113,7 +115,7 @@ static void read_symbols(int file, const ElfW(Shdr) * sections, uint64_t count, 
   give_back(symbols);
 }
 
-// Returns whether a section of the file belongs to Swift code.
+// Returns whether a section of the file belongs to code compiled from Swift: its name begins with "swift5_".
 static bool has_swift(int file, const ElfW(Shdr) * sections, uint64_t count, const ElfW(Shdr) * name_table) {
   static const char prefix[] = "swift5_";
   const copied_bytes names = copy_section(file, name_table);

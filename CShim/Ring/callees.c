@@ -1,6 +1,7 @@
-// Finds functions that have no frame on a recorded stack, because they ended with a tail call. Decodes the call
-// instructions before return addresses. The table in .eh_frame_hdr, which the loader has mapped, contains the start of
-// each function.
+// Finds functions that have no frame on a recorded stack, because they ended with a tail call. The call instruction
+// before a return address shows which function was called. If the next frame belongs to another function, the called
+// one ended with a tail call. The table in .eh_frame_hdr, which the loader has mapped, contains the start of each
+// function.
 #include "cs_callees.h"
 #include "cs_platform.h"
 
@@ -32,7 +33,8 @@ static int32_t word_at(uint64_t address) SIGNAL_SAFE {
   return word;
 }
 
-// Returns false if no image contains `pc`, or if the image's tables have other encodings than the three above.
+// Finds the function that contains `pc`. Returns false if no image contains `pc`, or if the image's tables have other
+// encodings than the three above.
 static bool find(uint64_t pc, function *ret_function) SIGNAL_SAFE {
   struct dl_find_object object;
   if (_dl_find_object((void *)(uintptr_t)pc, &object) != 0 || object.dlfo_eh_frame == NULL) return false;
@@ -69,7 +71,7 @@ static bool find(uint64_t pc, function *ret_function) SIGNAL_SAFE {
 // through a register or a stub.
 static bool callee_before(uint64_t return_address, function *ret_callee) SIGNAL_SAFE {
   function caller;
-  // The bytes of the call instruction can be read, because they are part of the code of a function.
+  // The bytes before the return address are readable, because they are in the same function.
   if (!find(return_address - 1, &caller) || return_address - caller.start < CALL_BYTES) return false;
   const uint64_t target = cs_call_target(return_address);
   return target != 0 && find(target, ret_callee) && ret_callee->start == target;
@@ -90,8 +92,8 @@ uint32_t cs_callees_add(const uint64_t *frames, uint32_t count, bool is_first_ex
   for (uint32_t index = 0; index < count && written < limit; index++) {
     function callee, inner = {0};
     const bool is_exact = is_first_exact && index == 1;
-    // A function of a library is added only if there is enough space for all remaining frames, because these frames can
-    // belong to the program.
+    // A function of a library is added only if there is still space for all remaining frames, which can belong to the
+    // program.
     if (index != 0 && callee_before(frames[index], &callee) &&
         (callee.is_in_executable || written + (count - index) < limit) &&
         (!find(frames[index - 1] - !is_exact, &inner) || inner.start != callee.start))

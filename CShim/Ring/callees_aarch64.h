@@ -27,7 +27,7 @@ static inline bool cs_prologue_here_is_async(const uint8_t bytes[CS_ASYNC_PROLOG
   return cs_code_async_prologue(code, sizeof code / sizeof code[0]) != 0;
 }
 
-// A function can be shorter than the longest prologue.
+// Reads only the bytes of the function, because it can be shorter than the longest prologue.
 static inline bool cs_code_here_is_async(uint64_t start, uint64_t size) SIGNAL_SAFE {
   const uint64_t count = (size < CS_ASYNC_PROLOGUE_BYTES ? size : CS_ASYNC_PROLOGUE_BYTES) / CS_CODE_BYTES;
   return cs_code_async_prologue((const uint32_t *)(uintptr_t)start, count) != 0;

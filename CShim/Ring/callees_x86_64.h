@@ -21,7 +21,8 @@ static inline uint64_t cs_call_target(uint64_t return_address) SIGNAL_SAFE {
   return call[0] == CALL ? return_address + (uint64_t)(int64_t)distance : 0;
 }
 
-// Swift on Linux need not set bit 60 of the saved frame pointer, so only its prologue shows that a function is async:
+// On Linux, compiled Swift code need not mark async functions by bit 60 of the saved frame pointer. Only this prologue
+// shows that a function is async:
 //   [48 83 ec ib | 48 81 ec id]  sub $n,%rsp   (rare)
 //   55                           push %rbp
 //   41 56                        push %r14

@@ -1,5 +1,5 @@
 // Decodes instructions of AArch64. Each instruction is a little-endian word of four bytes. This file compiles on every
-// architecture, so that its tests run on every machine.
+// architecture, so its tests can run on every machine.
 #ifndef CS_CODE_AARCH64_H
 #define CS_CODE_AARCH64_H
 
@@ -48,7 +48,7 @@ static inline bool cs_code_is_access(uint32_t code, uint32_t *ret_base) SIGNAL_S
   return is_access && !is_literal;
 }
 
-// Returns whether an instruction that accesses memory writes to it. An atomic instruction also writes. Precondition:
+// Returns whether an instruction that accesses memory writes to it. Atomic instructions count as writes. Precondition:
 // cs_code_is_access().
 static inline bool cs_code_is_store(uint32_t code) SIGNAL_SAFE {
   const uint32_t group = code >> 28 & 3;
@@ -83,8 +83,9 @@ static inline bool cs_code_is_opaque(uint32_t code) SIGNAL_SAFE {
   return is_system || is_scalable || is_matrix || is_copy;
 }
 
-// Swift on Linux does not set bit 60 of the saved frame pointer, so only its prologue shows that a function is async.
-// The word below the frame record {x29, x30} contains the context, which is passed in x22:
+// On Linux, compiled Swift code does not mark async functions by bit 60 of the saved frame pointer. Only this prologue
+// shows that a function is async. It stores the AsyncContext, which is passed in x22, in the word below the frame
+// record {x29, x30}:
 //   sub sp, sp, #n
 //   stp x29, x30, [sp, #k + 8]
 //   …                           (other registers)

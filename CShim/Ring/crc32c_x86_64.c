@@ -4,8 +4,8 @@
 
 #include "crc32c.h"
 
-// Executes the instruction cpuid itself. __builtin_cpu_supports() reads a table that a constructor fills, and this
-// function can run before that constructor.
+// Executes the instruction cpuid itself, because __builtin_cpu_supports() reads a table that a constructor fills, and
+// this function can run before that constructor.
 bool cs_crc32c_hardware_is_present(void) SIGNAL_SAFE {
   unsigned eax = 1, ebx = 0, ecx = 0, edx = 0;
   __cpuid(1, eax, ebx, ecx, edx);

@@ -1,4 +1,4 @@
-// For readers that store copies of rings: removes the program's memory from the records. The handler does not call this
+// Removes the program's memory from copies of rings, for readers that store them. The crash handler does not use this
 // code.
 #include "cs_platform.h"
 
@@ -20,7 +20,8 @@ static uint32_t checksum(const cs_ring_slot *slot) {
 static bool is_bad_fetch(const cs_ring_record *record) {
   const uint64_t fault_address = record->registers.fault_address;
   if (record->signal != SIGSEGV && record->signal != SIGBUS) return false;
-  // If a record has frames, the pc of the first frame is the location of the crash.
+  // The pc of the first frame is the location of the crash. If it equals the address of the fault, the instruction
+  // could not be fetched.
   return record->frame_count == 0 || record->frames[0].pc == fault_address || record->frames[0].pc == record->address;
 }
 
@@ -34,7 +35,7 @@ void cs_ring_slot_withhold(cs_ring_slot *slot) {
   // A slot is damaged if its length is invalid or its CRC does not match. A damaged slot gets a CRC that does not
   // match, so that readers still detect the damage.
   const bool is_whole = record->stack_bytes <= sizeof slot->stack && slot->crc == checksum(slot);
-  // Clears the whole arrays, because the unused part of a reused slot can contain data of an earlier crash.
+  // Clears the arrays completely: the unused parts of a reused slot can contain data of an earlier crash.
   memset(slot->stack, 0, sizeof slot->stack);
   memset(record->memory, 0, sizeof record->memory);
   if (is_bad_fetch(record)) {

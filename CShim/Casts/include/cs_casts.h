@@ -1,7 +1,7 @@
-// Hooks the casts of a program. Every image calls swift_dynamicCast through a table that the loader fills. The hook
-// replaces the entries of these tables by the address of cs_casts_cast (casts.c). For a failing forced cast,
-// cs_casts_cast calls CrashShieldCasts. The hook is installed before main and is never removed. Any thread may use the
-// hook, but a signal handler may not.
+// Hooks the casts of a program. Every image (the executable or a shared library) calls swift_dynamicCast through a
+// table that the loader fills. The hook replaces the entries of these tables by the address of cs_casts_cast (casts.c).
+// For a failing forced cast, cs_casts_cast calls the Swift module CrashShieldCasts, which can supply a fallback value.
+// The hook is installed before main and is never removed. Any thread may use the hook, but a signal handler may not.
 #ifndef CS_CASTS_H
 #define CS_CASTS_H
 

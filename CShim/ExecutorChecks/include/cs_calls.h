@@ -15,21 +15,22 @@ typedef struct cs_calls_range {
 typedef struct cs_calls_call {
   uint64_t pc;       // the return address in the function
   uintptr_t frame;   // the function's frame; 0: unknown
-  uint64_t caller;   // the return address in the function's caller; 0: unknown
+  uint64_t caller;   // the address in the caller to which the function returns; 0: unknown
   uint32_t distance; // number of frames from the start of the search
 } cs_calls_call;
 
-// Returns the address range of the image that contains an address. Takes the loader's lock: call this function in setup
-// only.
+// Returns the address range of the image (the executable or a shared library) that contains an address. Takes the
+// loader's lock: call this function only during setup.
 bool cs_calls_image(uintptr_t address, cs_calls_range *ret_range);
 
 // Follows frame pointers from the frame at `frame`. Finds the innermost call by a function whose code is outside of
-// `range`. Returns false if there is no such call, for example on a foreign stack. Takes no lock.
+// `range`. Returns false if there is no such call, for example if the thread runs on a stack that is not its own. Takes
+// no lock.
 bool cs_calls_find(const void *frame, const cs_calls_range *range, cs_calls_call *ret_call);
 
 // Follows frame pointers from the frame at `frame` to the function that made `call`, and returns the address where this
-// function now continues. Returns 0 if this function is the innermost one, or if its frame no longer exists. The search
-// recognizes the function only by the address of its frame. Takes no lock.
+// function now continues. Returns 0 if this function has the frame at `frame`, or if its frame no longer exists. The
+// search recognizes the function only by the address of its frame. Takes no lock.
 uint64_t cs_calls_still(const void *frame, const cs_calls_call *call);
 
 #endif

@@ -21,13 +21,13 @@ typedef enum cs_executor_obstacle : uint32_t {
 // hooks are still installed.
 cs_executor_obstacle cs_executor_status(void);
 
-// The hook calls this function for a failing check, on the thread that makes the check. The hook holds no lock during
-// this call. The library that links this code defines this function. Returns whether the check passes.
+// The library that links this code defines this function. The hook calls it for a failing check, on the thread that
+// makes the check, and holds no lock during the call. Returns true to let the check pass.
 // - type: the type of the executor, or of an actor without a custom executor.
 // - is_main: whether the executor is the main actor's.
 // - place: a number for the call site; 0: unknown.
-// - is_consequence: whether the function that contains an earlier absorbed check of this executor is still running and
-//   led to this check.
+// - is_consequence: whether this check follows from an earlier check of this executor that failed and was let pass: the
+//   function that made the earlier check is still running and led to this check.
 __attribute__((weak)) bool cs_executor_met(const void *type, bool is_main, uint64_t place, bool is_consequence);
 
 #endif

@@ -1,5 +1,5 @@
-// Reads the kind of access of a faulting instruction from the syndrome (ESR), or from the instruction itself if the
-// kernel gives no syndrome.
+// Determines whether a faulting instruction read, wrote or fetched code: from the processor's exception syndrome (ESR),
+// or from the instruction itself if the kernel does not pass the syndrome to the signal handler.
 #ifndef CS_ACCESS_AARCH64_H
 #define CS_ACCESS_AARCH64_H
 #if defined(__aarch64__)

@@ -1,4 +1,4 @@
-// Reads the kind of access of a faulting instruction from the processor's error code.
+// Determines from the processor's error code whether a faulting instruction read, wrote or fetched code.
 #ifndef CS_ACCESS_X86_64_H
 #define CS_ACCESS_X86_64_H
 #if defined(__x86_64__)

@@ -1,4 +1,5 @@
-// Allocates slots: selects a slot for an allocation, and makes it accessible.
+// Places an allocation in a slot, a page between two guard pages (pages.h): selects a free slot from the pool and makes
+// it accessible.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -12,7 +13,7 @@
 
 // The maximum number of unusable slots that one allocation removes from the pool before it fails. A slot is unusable if
 // its page or a guard page next to it was made accessible after an invalid access. It is also unusable if its index is
-// not below the configured number.
+// not below the configured number of slots.
 #define TRIES 64
 
 // Takes a slot from the pool, and stores the slot's index and previous state. This thread then owns the slot. Returns
@@ -30,8 +31,7 @@ static bool claim(uint32_t *ret_index, uint32_t *ret_state) SIGNAL_SAFE {
       *ret_state = state;
       return true;
     }
-    // The slot leaves the pool, because it became unusable after it was put there, or because its index is not below
-    // the configured number of slots.
+    // The slot is unusable (see TRIES) and stays out of the pool.
     __atomic_store_n(&slot->is_pooled, 0, __ATOMIC_RELEASE);
   }
   return false;

@@ -1,4 +1,4 @@
-// Frees slots, and handles invalid frees.
+// Frees objects in slots (pages.h), and handles invalid frees.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -16,14 +16,15 @@
 #define WAIT_TRIES    500
 #define WAIT_SLEEP_NS 20000
 
-// Ends the process with a fault at an inaccessible address. If the program installed a handler for SIGSEGV before the
-// shield started, that handler can let the process continue.
+// Ends the process with a fault at an inaccessible address. The function returns only if the program's own SIGSEGV
+// handler lets the process continue.
 static void crash(uint64_t address) SIGNAL_SAFE {
   (void)cs_raw_byte(address);
 }
 
 // Returns an address in the trap page, at which an invalid free ends the process. The address differs from slot to
-// slot. The incident also contains the address, so that a reader can match the incident with the crash.
+// slot. The incident that describes the invalid free also contains the address, so that a reader can match the incident
+// with the crash.
 static uint64_t trap_of(uint32_t index) SIGNAL_SAFE {
   return cs_pages_start + index % CS_PAGES_BYTES;
 }
@@ -46,7 +47,7 @@ bool cs_page_is_spent(uint32_t index) SIGNAL_SAFE {
          __atomic_load_n(&cs_page_slots[index + 1].guard, __ATOMIC_ACQUIRE) != CS_GUARD_CLOSED;
 }
 
-// Makes the page of a freed object of a protected class inaccessible. Returns false if the page stays accessible.
+// Makes the page of a freed object of a listed class inaccessible. Returns false if the page stays accessible.
 static bool guard(uint32_t index, cs_page_slot *slot, uint64_t caller) SIGNAL_SAFE {
   if (!cs_shim_handles_faults()) {
     CS_PAGES_COUNT(unarmed);

@@ -1,5 +1,5 @@
-// Checks the bytes before and after an allocation in its page. The check is necessary because these bytes are in the
-// accessible page, so an invalid write to them causes no fault.
+// Checks, when an object is freed, the bytes before and after it in its page. The page is accessible, so an invalid
+// write to these bytes causes no fault.
 #ifndef CS_EDGES_H
 #define CS_EDGES_H
 

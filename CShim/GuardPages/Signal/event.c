@@ -1,4 +1,4 @@
-// Records incidents: describes the slot and the invalid access to it.
+// Records an incident for each invalid access to a slot: describes the access and the object in the slot.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -10,8 +10,8 @@
 #include "cs_callees.h"
 #include "cs_shim.h"
 
-// The limit for copying a slot that another thread is changing: at most 500 attempts with a pause of 20 µs between two
-// attempts.
+// How long this code tries to copy a slot that another thread is changing: at most 500 attempts with a pause of 20 µs
+// between two attempts.
 #define COPY_TRIES    500
 #define COPY_SLEEP_NS 20000
 
@@ -80,8 +80,8 @@ static bool is_same(const cs_ring_incident *left, const cs_ring_incident *right)
          memcmp(left->use, right->use, left->use_count * sizeof left->use[0]) == 0;
 }
 
-// Stores the incident in the table from which the process itself reads incidents. If two threads record equal incidents
-// at the same time, the table can contain two entries for them.
+// Stores the incident in a table of this process, which cs_pages_incident_at() reads. Equal incidents share an entry.
+// If two threads record equal incidents at the same time, they can get two entries.
 static void keep(const cs_ring_incident *incident) SIGNAL_SAFE {
   const uint64_t now_ns = cs_clock_ns(CLOCK_REALTIME);
   for (uint32_t index = 0; index < CS_PAGES_INCIDENT_LIMIT; index++) {

@@ -1,10 +1,11 @@
-// Handles a fault in the address range of the slots. CShim's handler calls this code before it treats the fault as a
-// crash. "Retried" means that the thread executes the faulting instruction again.
+// Handles a fault in the address range of the slots. The crash handler (CShim/Handler) calls this code before it treats
+// the fault as a crash. A class's policy says whether an invalid access ends the process or is absorbed: recorded, and
+// then allowed. "Retried" means that the thread executes the faulting instruction again.
 //
 // | state of the page        | reaction                                                                              |
 // |--------------------------|---------------------------------------------------------------------------------------|
-// | freed                    | The access is recorded. By the class's policy, the page is opened and the access      |
-// |                          | retried, or the process ends.                                                         |
+// | freed                    | The access is recorded. If the class's policy is to absorb, the page is opened and    |
+// |                          | the access retried. Otherwise, the process ends.                                      |
 // | owned by another thread  | The access is retried after a pause of 0.1 ms.                                        |
 // | accessible again         | The access is retried at once.                                                        |
 // | guard page               | The access is recorded for the nearer slot, as an overflow or underflow. The policy   |
@@ -51,8 +52,8 @@ static bool wait_a_moment(void) SIGNAL_SAFE {
 static void make_immortal(const cs_page_slot *slot) SIGNAL_SAFE {
   if (slot->class == 0 || slot->object_bytes < 2 * sizeof(uint64_t)) return;
   volatile uint64_t *const words = (volatile uint64_t *)(uintptr_t)slot->object;
-  // If the page's memory was returned to the system, the page contains only zeros, so the metadata pointer is written
-  // again.
+  // If the page's memory was returned to the system, the page now contains only zeros, and this code restores the
+  // metadata pointer.
   if (words[0] == 0) words[0] = cs_page_classes[slot->class - 1].metadata;
   words[1] = COUNTS_IMMORTAL;
 }
@@ -90,8 +91,9 @@ static bool fault_in_slot(uint32_t index, const fault *fault) SIGNAL_SAFE {
   }
 }
 
-// Returns the slot that an access to the guard page in front of slot `index` probably missed. The result is the nearer
-// slot if it was ever used, else the slot on the other side of the guard page.
+// Copies the slot that the program probably meant to access when it hit the guard page in front of slot `index`. This
+// is the nearer slot if it was ever used, else the slot on the other side of the guard page. Returns false if neither
+// was used.
 static bool neighbour(uint32_t index, const fault *fault, cs_page_slot *ret_copy, bool *ret_is_before) SIGNAL_SAFE {
   const bool is_lower_half = ((fault->address - cs_pages_start) & (CS_PAGES_BYTES - 1)) < CS_PAGES_BYTES / 2;
   for (int attempt = 0; attempt < 2; attempt++) {

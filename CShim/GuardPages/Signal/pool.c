@@ -1,7 +1,7 @@
-// The queue of free slots, implemented as Vyukov's bounded queue. Each queue entry has a number (`turn`), which shows
-// whether the entry is to be filled or emptied next. A thread that stops in the middle of an operation does not block
-// other threads. If the stopped thread's entry is the next one, the other threads find no slot, and their allocations
-// go to the next allocator.
+// The queue of free slots, implemented as Dmitry Vyukov's bounded queue for several producers and consumers. Each queue
+// entry has a number (`turn`), which shows whether the next operation fills or empties the entry. A thread that stops
+// in the middle of an operation does not block other threads. If the stopped thread's entry is the next one in the
+// queue, the other threads find no slot, and malloc forwards their allocations to the next allocator.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -29,8 +29,8 @@ void cs_page_pool_clear(void) SIGNAL_SAFE {
   head = tail = 0;
 }
 
-// Returns the value of `turn` at which the entry of `ticket` can be filled. Filling the entry adds 1 to `turn`, and the
-// entry can then be emptied.
+// A ticket is a value of `head` or `tail`; its entry is places[ticket % PLACES]. Returns the value of `turn` at which
+// this entry can be filled. Filling the entry adds 1 to `turn`, and the entry can then be emptied.
 static uint64_t turn_of(uint64_t ticket) SIGNAL_SAFE {
   return ticket / PLACES * PLACES;
 }

@@ -1,5 +1,5 @@
-// Queries the Swift runtime for the current executor and the current task. The functions are weak, because a program
-// can have another version of the runtime, or none.
+// Queries the Swift runtime for the current executor and the current task. The runtime's functions are declared weak,
+// because a program can have a runtime without these functions, or no runtime.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -10,7 +10,7 @@
 
 // With these flags, swift_task_isCurrentExecutorWithFlags() returns false instead of ending the process. The standard
 // library's `Task.immediate` passes the same flags (`flagsMustNotCrash`) and is inlined into programs. Later runtimes
-// must therefore continue to support these flags.
+// must therefore continue to support them, for programs that are already compiled.
 #define MUST_NOT_CRASH UINT64_C(0)
 
 __attribute__((weak, swiftcall)) bool swift_task_isCurrentExecutorWithFlags(uintptr_t identity,

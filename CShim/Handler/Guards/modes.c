@@ -1,6 +1,6 @@
-// The modes of guards: one byte for each kind of guard, and one for each kind of implicit guard. Separate bytes contain
-// the operator's overrides, which take precedence. All accesses are relaxed, because a mode does not refer to other
-// data.
+// The modes of guards (whether a guard absorbs a failure, observes it, or is off): one byte for each kind of guard, and
+// one for each kind of implicit guard. Separate bytes contain the operator's overrides, which take precedence. All
+// accesses are relaxed, because a mode does not refer to other data.
 #include <stdatomic.h>
 
 #include "cs_attach.h"

@@ -1,4 +1,5 @@
-// The table of faults. A thread claims a free entry by storing the key of a fault in it. Entries are never freed.
+// The table of the failures that guards detected. Each entry (record) belongs to one call site. A thread claims a free
+// entry by storing the call site's key in it. Entries are never freed.
 #include <stdatomic.h>
 #include <string.h>
 
@@ -25,8 +26,8 @@ static uint64_t mix(uint64_t hash, uint64_t word) {
   return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-// The key contains the characters of the file name, not its address. Inlined guards of one file can be in several
-// modules, and each module has its own copy of the name.
+// The key depends on the characters of the file name, not on its address: a guard that is inlined into several modules
+// has a copy of the file name in each of them.
 static uint64_t key_of(const cs_guard_site *site) {
   uint64_t hash = mix(UINT64_C(0x243F6A8885A308D3), (uint64_t)site->kind << 32 | site->line);
   uint32_t at = 0;
@@ -41,8 +42,8 @@ static uint64_t key_of(const cs_guard_site *site) {
   return hash | 1;
 }
 
-// If the string is too long, keeps its end, because the end is more specific than the beginning. The copy does not
-// start in the middle of a UTF-8 character.
+// Copies a string of `bytes` bytes. If it is longer than `limit`, copies only its end, because the end of a file name
+// is more specific. The copy does not start in the middle of a UTF-8 character.
 static uint32_t copy_end(const uint8_t *text, uint32_t bytes, uint8_t *ret_text, uint32_t limit) {
   if (bytes == 0) return 0;
   uint32_t from = bytes > limit ? bytes - limit : 0;
@@ -52,7 +53,8 @@ static uint32_t copy_end(const uint8_t *text, uint32_t bytes, uint8_t *ret_text,
   return bytes - from;
 }
 
-// If the string is too long, keeps its beginning. The copy does not end in the middle of a UTF-8 character.
+// Copies a string of `bytes` bytes. If it is longer than `limit`, copies only its beginning. The copy does not end in
+// the middle of a UTF-8 character.
 static uint32_t copy_start(const uint8_t *text, uint32_t bytes, uint8_t *ret_text, uint32_t limit) {
   uint32_t count = bytes < limit ? bytes : limit;
   while (count < bytes && count > 0 && (text[count] & 0xc0) == 0x80)
@@ -75,8 +77,8 @@ cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count) 
     if (found == 0 && atomic_compare_exchange_strong(&record->key, &found, key)) {
       claim(record, site);
       found = key;
-      // The thread that claims the entry describes it. The claiming thread gets the occurrence number 1 even if other
-      // threads have already counted occurrences.
+      // This thread claimed the entry, so it must also fill it (cs_guard_describe). The number 1 tells the caller to do
+      // so, even if other threads have already counted occurrences.
       atomic_fetch_add(&record->count, 1);
       atomic_fetch_add(&record->unpublished, 1);
       *ret_count = 1;
@@ -85,8 +87,8 @@ cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count) 
     if (found == key) {
       const uint64_t count = atomic_fetch_add(&record->count, 1) + 1;
       atomic_fetch_add(&record->unpublished, 1);
-      // Only the thread that describes the entry is allowed to get the number 1. If the describing thread has not added
-      // its occurrence yet, this thread's own count can be 1. In this case, this thread returns 2.
+      // Only the thread that claimed the entry is allowed to get the number 1. If that thread has not counted its
+      // occurrence yet, the count here can be 1, and this thread returns 2 instead.
       *ret_count = count > 1 ? count : 2;
       return record;
     }
@@ -129,8 +131,9 @@ void cs_guard_describe(cs_guard_record *record, const cs_guard_details *details)
   incident->use_count = copy->frame_count;
   memcpy(incident->use, copy->frames, copy->frame_count * sizeof *copy->frames);
   fill_subject(incident, copy);
-  // Ordering: sequentially consistent with the additions to `unpublished`. As a result, no occurrence is missed. Either
-  // a thread that adds occurrences reads that the record is complete and publishes them, or this thread takes them.
+  // Ordering: sequentially consistent with the additions to `unpublished`, so that every occurrence is published. A
+  // thread that adds an occurrence either reads that the record is ready and publishes the occurrence, or this thread
+  // publishes it.
   atomic_store(&record->is_ready, 1);
 }
 

@@ -1,5 +1,6 @@
-// The steps of cs_shim_start(). The steps are allowed to allocate memory, and can fail. `undo` in start.c reverses
-// them.
+// The steps of cs_shim_start(). They can allocate memory, and can fail; `undo` in start.c reverses them. The ring is
+// the memory through which the process passes crash records to crashd. The handler is the shield's crash handler, a
+// signal handler.
 #ifndef CS_SETUP_H
 #define CS_SETUP_H
 
@@ -24,7 +25,7 @@ typedef struct cs_environment {
   uint32_t memory_mode; // cs_ring_memory_mode
 } cs_environment;
 
-// Merges the configuration, CRASHSHIELD_* and the defaults.
+// Merges the configuration, the environment variables CRASHSHIELD_* and the defaults.
 cs_shim_error cs_environment_read(const cs_shim_configuration *configuration, cs_environment *ret_environment,
                                   cs_shim_failure *ret_failure);
 // Adds annotations of the deployment to the ring: release, environment, and the names of pod, namespace, node and
@@ -33,7 +34,8 @@ void cs_environment_annotate(void);
 bool cs_environment_is_disabled(void);
 // Returns whether the shield gives threads alternate signal stacks. CRASHSHIELD_ALTSTACKS=0 switches them off.
 bool cs_environment_gives_stacks(void);
-// Returns how long a crash waits until the other threads answer the sweep, from CRASHSHIELD_SWEEP_MS. 0: no sweep.
+// Returns how long a crash waits for the other threads, which record their stacks (the sweep): CRASHSHIELD_SWEEP_MS. 0:
+// no sweep.
 uint32_t cs_environment_sweep_ms(void);
 // Returns how long the handler is allowed to run, from CRASHSHIELD_DEADLINE_MS. 0: no limit.
 uint32_t cs_environment_deadline_ms(void);
@@ -41,10 +43,12 @@ uint32_t cs_environment_deadline_ms(void);
 // Returns whether crashd is allowed to change settings in this process: CRASHSHIELD_CONTROL.
 bool cs_environment_allows_control(const cs_shim_configuration *configuration);
 
-// Returns whether the spool also keeps a crash that crashd has received: CRASHSHIELD_COPY.
+// Returns whether the handler leaves a copy of each crash in the spool directory, even if crashd has received the
+// crash: CRASHSHIELD_COPY.
 bool cs_environment_keeps_copy(void);
 
-// Returns where the last words go, from CRASHSHIELD_LAST_WORDS. NULL: the default.
+// Returns where the handler writes the last words, a short description of a crash: CRASHSHIELD_LAST_WORDS. NULL: the
+// default.
 const char *cs_environment_last_words(void);
 // Returns whether a crash that neither crashd nor the spool has received is written to stderr:
 // CRASHSHIELD_RECORD=stderr.
@@ -57,13 +61,14 @@ bool cs_environment_starts_early(void);
 // Returns whether Swift's own backtracer is enabled: SWIFT_BACKTRACE and SWIFT_ROOT.
 bool cs_environment_asks_for_backtracer(void);
 
-// Sets the paths in cs_process. The name of the spool file contains the ring's ID.
+// Sets the paths and the memory mode in cs_process. The name of the spool file contains the ring's ID.
 void cs_environment_apply(const cs_environment *environment);
 
 // Sets how much memory of the program a crash record contains, as the program chose (cs_ring_memory_mode).
 void cs_memory_mode_choose(uint32_t mode);
-// Applies crashd's request to withhold memory. Records then contain no memory until crashd sends a CS_CONTROL_SWEEP
-// with another round. The round numbers the set of controls that crashd sends together.
+// Applies crashd's request to record no memory. A round is the number of a set of controls that crashd sends together.
+// The request stays in force until crashd sends a CS_CONTROL_SWEEP with another round: the later set does not contain
+// this request.
 void cs_memory_mode_withhold(uint32_t round);
 void cs_memory_mode_sweep(uint32_t round);
 
@@ -90,8 +95,8 @@ void cs_images_inherit(const cs_ring *parent);
 // Finds the buffers in which the Swift runtime and libc store their error messages.
 void cs_texts_find(void);
 
-// Finds two addresses that the handler needs: the runtime's variable for the current task, and the upper end of the
-// first thread's stack.
+// Finds addresses that the handler needs: the unwind tables of the executable, the runtime's variable for the current
+// task, and the upper end of the first thread's stack.
 void cs_places_find(void);
 
 // Determines how a freed heap block differs from a block in use, and writes the result into the ring's header.
@@ -120,7 +125,7 @@ typedef struct cs_own_thread {
 // Starts the thread. The thread blocks all signals from its first instruction. However, SIGPROF is not blocked if
 // Swift's backtracer needs this signal.
 cs_shim_error cs_own_thread_start(cs_own_thread *thread, cs_shim_failure *ret_failure);
-// Returns true if no thread has this role, or if the thread with this role has left the process.
+// Returns whether no thread of the shield with this role exists.
 bool cs_own_thread_has_ended(cs_own_role role);
 // Sleeps on a futex of this process while its value is `value`. If `at_most` is NULL, there is no time limit.
 void cs_own_sleep_while(const uint32_t *word, uint32_t value, const struct timespec *at_most);
@@ -137,19 +142,17 @@ bool cs_watchdog_is_inherited(void);
 void cs_watchdog_forget(void);
 
 // Starts the thread that keeps the connection to crashd. While the process is attached to crashd, the thread makes
-// system calls only for messages and incidents.
+// system calls only if a message arrives or an incident is recorded.
 cs_shim_error cs_attach_client_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure);
 // Starts the thread again after a dismissal. The thread continues with the existing connection.
 cs_shim_error cs_attach_client_restart(cs_shim_failure *ret_failure);
 
 // Ends the shield's threads before a call that fails in a process with several threads, or that libc makes in every
-// thread (privileges.c). cs_own_threads_return() restarts them. Returns false if the shield has no threads, or if they
-// cannot be ended now. In this case, cs_own_threads_return() must not be called. `waits`: whether to wait, at most one
-// second, while another thread is making a call of this kind. If `waits` is false and another thread makes a call of
-// this kind, the function returns false. The shield's threads then keep running, and the kernel refuses the call that
-// the caller wants to make.
+// thread (privileges.c). If it returns true, cs_own_threads_return() must restart them after the call. Returns false if
+// the shield has no threads, or if they cannot be ended now. `waits`: whether to wait, at most one second, if another
+// thread has ended the shield's threads for its own call. Without waiting, the result is then false.
 bool cs_own_threads_step_aside(bool waits);
-// Waits at most one second until no other thread is making a call for which the shield's threads are ended.
+// Waits at most one second, until no other thread is making a call for which it has ended the shield's threads.
 void cs_own_threads_await_return(void);
 void cs_own_threads_return(void);
 // In a forked child: resets the state of the functions that end and restart the threads.
@@ -168,8 +171,8 @@ void cs_annotations_reset(void);
 // and nothing if its length is not 2 * size. `size` is a multiple of 4.
 void cs_hex_digits_put(uint8_t *to, size_t size, cs_shim_text text);
 
-// Frees the entries of all requests when a new ring is created. A request that is running then has no entry in the new
-// ring.
+// Frees the entries of all requests when a new ring is created. A request that is already running has no entry in the
+// new ring.
 void cs_requests_forget(void);
 
 // Sets an annotation at the start of the shield. The program cannot change this annotation later. The string `key` must

@@ -1,6 +1,7 @@
-// The modes of the guards, and records of the faults that guards detected. There is one record for each kind and call
-// site, with an exact count. The functions are lock-free. Any thread may call them, also in a forked child, but a
-// signal handler may not.
+// The modes of the guards (checks around operations that could trap), and records of the faults that guards detected. A
+// mode says whether a guard absorbs a fault, only observes it, or is off. There is one record for each kind of guard
+// and call site, with an exact count. The functions are lock-free. Any thread may call them, also in a forked child,
+// but a signal handler may not.
 #ifndef CS_GUARDS_H
 #define CS_GUARDS_H
 
@@ -13,8 +14,8 @@
 #define CS_GUARD_SITES      1024 // the maximum number of records
 #define CS_GUARD_FILE_BYTES 96   // maximum length of "Module/File.swift"; of a longer name, only the end is kept
 
-// The kind of guard whose faults are recorded in the ring as use-after-free incidents with the class. The faults of all
-// other kinds are recorded as guard incidents.
+// The kind of guard that detects uses of freed objects. The ring shows its faults as use-after-free incidents of a
+// class, and the faults of all other kinds as guard incidents.
 #define CS_GUARD_KIND_HANDLE 24
 
 // The source location of a guard. The file name is UTF-8 without a terminator. The functions read the file name only
@@ -72,23 +73,25 @@ uint32_t cs_guard_set_operator_modes(const uint8_t *modes, const uint8_t *implic
 // because crashd did not send them again.
 void cs_guard_sweep(uint32_t round);
 
-// The number that a running test of implicit guards uses as the source line on this thread; 0 outside of a test.
-// Implicit guards have no source line.
+// Implicit guards have no source line. A running test of implicit guards sets this number, which the guards on this
+// thread then use as the source line; 0 outside of a test.
 uint64_t cs_guard_probe_line(void);
 void cs_guard_set_probe_line(uint64_t line);
-// The call site of the last fault that this thread detected during a test of the guards.
+// The pc of the call site of the last fault that this thread detected during a test of the guards.
 uint64_t cs_guard_probe_pc(void);
 void cs_guard_set_probe_pc(uint64_t pc);
 
 // Counts a fault, and sets `*ret_count` to the number of its occurrences. If the number is 1, the caller must call
-// cs_guard_describe. If the table has no free entry for a new call site, counts the fault as lost and returns NULL.
+// cs_guard_describe() with the details. If the table has no free entry for a new call site, counts the fault as lost
+// and returns NULL.
 cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count);
 void cs_guard_describe(cs_guard_record *record, const cs_guard_details *details);
 // Returns the number of faults that were dropped because the table was full.
 uint64_t cs_guard_lost(void);
 
-// Takes the occurrences of a complete record that are not yet published in the ring. Returns their number, and stores
-// the incident. If the number is above 0, the caller must publish the occurrences or give them back.
+// Takes the occurrences of a record that are not yet published in the ring. Returns their number, and the incident with
+// which to publish them. If the number is above 0, the caller must publish the occurrences or return them with
+// cs_guard_give_back().
 uint64_t cs_guard_take_unpublished(cs_guard_record *record, const cs_ring_incident **ret_incident);
 void cs_guard_give_back(cs_guard_record *record, uint64_t times);
 

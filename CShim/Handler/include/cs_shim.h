@@ -1,5 +1,5 @@
-// The interface of the crash capture in the program's process: start, annotations, breadcrumbs. All other code of the
-// capture runs in signal handlers or on the shield's own threads.
+// The interface of the crash capture in the program's process. The ring is the memory through which the process passes
+// crash records and incidents to crashd. A crash that cannot reach crashd goes to a file in the spool directory.
 #ifndef CS_SHIM_H
 #define CS_SHIM_H
 
@@ -22,7 +22,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_unwind_stop : uint32_t
 
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_status : uint32_t {
   CS_SHIM_STATUS_ATTACHED = 0,    // crashd has the ring
-  CS_SHIM_STATUS_UNREACHABLE = 1, // no crashd is reachable: crashes go to the spool; the shield retries
+  CS_SHIM_STATUS_UNREACHABLE = 1, // no crashd is reachable: crashes go to the spool directory; the shield retries
   CS_SHIM_STATUS_REFUSED = 2,     // crashd refused the process and there is no retry; `text` contains the reason
 } cs_shim_status;
 
@@ -39,7 +39,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_shim_error : uint32_t 
 // its own threads. The string `text` is valid only during the call.
 typedef void (*cs_shim_status_function)(void *context, cs_shim_status status, const char *text);
 
-// The contents of memory that a crash report includes: the stack, and the memory near the addresses in registers.
+// How much of the program's memory a crash report includes (the stack, and the memory near the addresses in registers).
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_memory : uint32_t {
   CS_SHIM_MEMORY_DEFAULT = 0, // CRASHSHIELD_MEMORY (none, scrubbed, full) if it is set, else scrubbed
   CS_SHIM_MEMORY_NONE = 1,
@@ -64,8 +64,9 @@ typedef struct cs_shim_control {
 } cs_shim_control;
 
 // The program's callback for control messages. The shield calls it for each message, on one of its own threads. If
-// crashd requests nothing, the callback gets one CS_CONTROL_SWEEP of round 0, which revokes earlier controls. Returns
-// the result to send to crashd. Stores in `ret_count` how many classes or guard kinds the message changed.
+// crashd requests nothing after the process has attached, the callback gets one CS_CONTROL_SWEEP of round 0, which
+// revokes earlier controls. Returns the result to send to crashd. Stores in `ret_count` how many classes or guard kinds
+// the message changed.
 typedef cs_control_result (*cs_shim_control_function)(const cs_shim_control *control, uint32_t *ret_count);
 
 // Whether crashd is allowed to change settings in the process.
@@ -100,8 +101,7 @@ typedef struct cs_shim_failure {
 cs_shim_error cs_shim_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure);
 
 // In a forked child: starts the shield with the parent's configuration and annotations, but without the parent's status
-// callback. The function does not call the loader, because another thread of the parent can have held the loader's lock
-// at the fork.
+// callback. Does not call the loader, whose lock another thread of the parent can have held at the fork.
 cs_shim_error cs_shim_start_in_forked_child(cs_shim_failure *ret_failure);
 
 // Sets an annotation, which is a value with a key. An empty value removes the key. Returns false if the table is full,
@@ -109,8 +109,9 @@ cs_shim_error cs_shim_start_in_forked_child(cs_shim_failure *ret_failure);
 // this case, the result is also false. Any thread may call this function, but a signal handler may not.
 bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size_t value_bytes);
 
-// Adds a line of text to the breadcrumbs in the ring. If there is no free entry, the line replaces the oldest one. A
-// line that is too long is cut at a UTF-8 boundary. Lock-free. Any thread may call this function.
+// Adds a line of text to the breadcrumbs in the ring, which are short messages about the program's last actions. If
+// there is no free entry, the line replaces the oldest one. A line that is too long is cut at a UTF-8 boundary.
+// Lock-free. Any thread may call this function.
 void cs_shim_breadcrumb(const char *text, size_t text_bytes);
 
 typedef struct cs_shim_text {
@@ -127,9 +128,10 @@ void cs_shim_breadcrumb_with(cs_shim_text message, cs_ring_level level, cs_shim_
 // The handle of a request in flight. It is 0 if there is no request, for example because the shield is not started.
 typedef uint64_t cs_shim_request;
 
-// Begins to register a request. The caller then passes the details of the request, and calls cs_shim_request_run(). One
-// thread makes all these calls. Any thread may end the request. Strings are cut at a UTF-8 boundary. Tags that do not
-// fit completely are dropped. The calls are lock-free and do not allocate. A signal handler must not make them.
+// Begins to register a request. The caller then adds details by the functions below, and calls cs_shim_request_run()
+// before the request's work. One thread makes all these calls; any thread may end the request. Strings are cut at a
+// UTF-8 boundary. Tags that do not fit completely are dropped. The calls are lock-free and do not allocate. A signal
+// handler must not make them.
 cs_shim_request cs_shim_request_begin(cs_shim_text operation, cs_shim_text id);
 // Sets the IDs of W3C Trace Context, of 32 and 16 hexadecimal digits. Any other string is ignored.
 void cs_shim_request_trace(cs_shim_request request, cs_shim_text trace_id, cs_shim_text span_id);
@@ -143,43 +145,44 @@ uint64_t cs_shim_request_number(cs_shim_request request);
 // Sets the request of the synchronous code on this thread, for code outside of tasks. Returns the previous request.
 cs_shim_request cs_shim_request_enter(cs_shim_request request);
 
-// Binds the task-local with this key to the request, for a thread without a task. `type` is the metadata of UInt64.
-// Returns false if the process has no library of Swift's concurrency. Otherwise, the same thread has to call
-// cs_shim_request_unbind().
+// Sets the task-local value with this key to the request, on a thread that runs no task. `type` is the metadata of
+// UInt64. Returns false if the process does not have Swift's concurrency library. Otherwise, the same thread must later
+// call cs_shim_request_unbind().
 bool cs_shim_request_bind(uint64_t key, cs_shim_request request, const void *type);
 void cs_shim_request_unbind(void);
 
-// Checks, once in a process, whether the handler can read the task-local value that the calling task has just set. All
-// calls pass the same `key`, the address of the task-local's object.
+// Checks, once in a process, whether the crash handler can read the request from the task-local value that the calling
+// task has just set. All calls pass the same `key`, the address of the task-local's object.
 void cs_shim_request_check(uint64_t key, cs_shim_request request);
 cs_ring_request_lookup cs_shim_request_lookup(void);
 
-// Records an incident of a component of the shield in the ring. The component fills the fields of `incident` from
-// `address` on. If an equal incident was recorded before, only its count is increased. Incidents and repetitions wake
-// crashd at most four times a second. Lock-free. Any thread and any signal handler may call this function. The function
-// has no effect before the start of the shield.
+// Records an incident, a non-fatal event that a component of the shield has detected, in the ring. The component fills
+// the fields of `incident` from `address` on. If an equal incident was recorded before, only its count is increased.
+// crashd is woken, at most four times a second. Lock-free. Any thread and any signal handler may call this function.
+// The function has no effect before the start of the shield.
 void cs_shim_incident(const cs_ring_incident *incident) SIGNAL_SAFE;
 // Records `times` occurrences of an incident. Incidents that have the same key share one entry of the ring, unless the
 // key is 0. Returns false before the start of the shield, because nothing is recorded then.
 bool cs_shim_incident_times(const cs_ring_incident *incident, uint64_t times) SIGNAL_SAFE;
 
 // Copies the incident at an index of the ring, below CS_RING_INCIDENT_LIMIT. Returns false if the entry is unused. Also
-// returns false if the incident is part of a crash report, even if the process survived. Any thread may call this.
+// returns false if the incident belongs to a crash report, even if the process survived that crash. Any thread may call
+// this.
 bool cs_shim_incident_at(uint32_t index, cs_ring_incident *ret_incident);
 // Starts a thread that calls `deliver` after incidents were recorded, at most four times a second. Returns false if the
 // thread cannot be created. The function may be called only once in a process.
 bool cs_shim_incidents_follow(void (*deliver)(void));
-// Returns the number of occurrences of incidents that are lost because the ring had no free entry.
+// Returns the number of occurrences of incidents that were lost because the ring had no free entry.
 uint64_t cs_shim_incidents_lost(void);
 
-// A hook that receives faults before the shield treats them as crashes. The hook receives the fault's `siginfo_t` and
-// `ucontext_t`. Returns true if the hook repaired the fault. The thread then executes the faulting instruction again.
+// A hook that receives faults before the shield treats them as crashes, with the fault's `siginfo_t` and `ucontext_t`.
+// If it returns true, the fault is repaired, and the thread executes the faulting instruction again.
 typedef bool cs_shim_fault_function(int signal, const void *information, void *context) SIGNAL_SAFE;
 
 // Sets the hook for faults, which stays set in forked children. Only one hook is set at a time. NULL removes the hook.
 void cs_shim_set_fault_function(cs_shim_fault_function *function);
 
-// A hook that reads the record of a crash before the handler commits the record. The hook can add incidents.
+// A hook that reads the record of a crash before the handler marks the record as complete. The hook can add incidents.
 typedef void cs_shim_record_function(const cs_ring_record *record) SIGNAL_SAFE;
 
 // Sets the hook that is called for each crash record. Only one hook is set at a time. NULL removes the hook.
@@ -189,9 +192,9 @@ void cs_shim_set_record_function(cs_shim_record_function *function);
 bool cs_shim_handles_faults(void) SIGNAL_SAFE;
 
 // Stores the return addresses on the stack of the calling thread, beginning with the innermost frame. The list begins
-// with the return address `first`. If no frame has this return address, the list begins with the caller. Returns the
-// number of stored addresses, at most `limit` and CS_RING_INCIDENT_FRAME_LIMIT. Returns 0 if too many threads call this
-// function at the same time. The function takes one or two microseconds, and takes no lock.
+// with the return address `first`, or, if no frame has it, with the caller of this function. Returns the number of
+// stored addresses, at most `limit` and CS_RING_INCIDENT_FRAME_LIMIT. Returns 0 if too many threads call this function
+// at the same time. The function takes one or two microseconds, and takes no lock.
 size_t cs_shim_stack_here(uint64_t first, uint64_t *ret_pcs, size_t limit) SIGNAL_SAFE;
 
 // Stores the stack of the thread that a signal interrupted. `context` is the handler's `ucontext_t`. The first stored
@@ -208,17 +211,17 @@ typedef enum __attribute__((enum_extensibility(open))) cs_shim_contained_end : u
 // The default budget: the maximum number of threads that contained traps are allowed to stop forever.
 #define CS_SHIM_CONTAINED_BUDGET 16
 
-// Runs the routine as contained work on a new thread, and waits until the work ends. A Swift trap ends the work and not
-// the process, and is recorded as an incident. Any other crash, and a trap beyond the budget, ends the process as
-// usual. containment.c lists all cases. Any thread may call this function, but a signal handler may not.
+// Runs the routine as contained work on a new thread, and waits until the work ends. A Swift trap stops only that
+// thread, not the process, and is recorded as an incident. Any other crash, and a trap beyond the budget, ends the
+// process as usual. containment.c lists all cases. Any thread may call this function, but a signal handler may not.
 cs_shim_contained_end cs_shim_contained_run(void (*routine)(void *), void *argument);
 
 // Returns the reason why this process cannot contain traps, or NULL if it can.
 const char *cs_shim_contained_obstacle(void);
 
 // Contained work that runs a Swift task calls this function at the beginning of the task. The call identifies the
-// functions of the Swift runtime that run the task on this stack. Without the call, a trap ends the process if one of
-// these functions is on the stack.
+// frames of the Swift runtime that run the task on this stack. Without the call, these frames would make a trap end the
+// process.
 void cs_shim_contained_task_begins(void);
 
 // Set and return the budget (the maximum number of threads that are stopped forever), and return their current number.
@@ -226,8 +229,8 @@ void cs_shim_contained_set_budget(uint32_t threads);
 uint32_t cs_shim_contained_budget(void);
 uint32_t cs_shim_contained_parked(void);
 
-// Retains the work of this thread until cs_shim_contained_release(). Returns NULL if this thread runs no contained
-// work.
+// Retains the data of this thread's contained work until cs_shim_contained_release(). Returns NULL if this thread runs
+// no contained work.
 void *cs_shim_contained_keep(void);
 void cs_shim_contained_release(void *kept);
 
@@ -238,12 +241,13 @@ void cs_shim_contained_release(void *kept);
 void *cs_shim_contained_hold(void *kept);
 void cs_shim_contained_let_go(void *hold);
 
-// The reaction of the process to a Swift trap in a contained request. docs/decisions/0137-drain-and-contain.md explains
-// the modes. The numbers are those of cs_ring_containment.
+// What a Swift trap in a contained request does. DRAIN: the process finishes its requests and then ends. CONTAIN: only
+// the request's thread stops. docs/decisions/0137-drain-and-contain.md explains the modes. The numbers are those of
+// cs_ring_containment.
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_containment_mode : uint32_t {
   CS_SHIM_CONTAINMENT_OFF = 0,
   CS_SHIM_CONTAINMENT_DRAIN = 1,
-  CS_SHIM_CONTAINMENT_CONTAIN = 2, // requires the pool
+  CS_SHIM_CONTAINMENT_CONTAIN = 2, // requires the shield's thread pool
 } cs_shim_containment_mode;
 
 typedef struct cs_shim_containment {
@@ -253,10 +257,10 @@ typedef struct cs_shim_containment {
   uint64_t stall_ns;
   bool has_pool;  // Swift tasks run on the shield's pool instead of Dispatch's threads
   uint32_t width; // the number of threads of the pool; 0: one for each processor
-  // Resumes the caller of a contained request whose work has trapped, or that still runs at the end of a drain. Called
-  // once for each request, on a thread of the shield.
+  // Resumes the code that waits for a contained request (the caller), if the request's work has trapped, or still runs
+  // at the end of a drain. Called once for each such request, on a thread of the shield.
   void (*answer)(uint64_t continuation, bool is_trap);
-  void (*drain)(void); // called once at the begin of a drain, on a thread of the shield; may be NULL
+  void (*drain)(void); // called once when a drain begins, on a thread of the shield; may be NULL
 } cs_shim_containment;
 
 // Returns the value of CRASHSHIELD_CONTAINMENT, which takes precedence over the program's mode. Returns NULL if the
@@ -264,26 +268,28 @@ typedef struct cs_shim_containment {
 const char *cs_shim_containment_variable(void);
 
 // Starts the containment of requests. Takes effect once in a process, after cs_shim_start(). Returns the reason why
-// containment does not work, or NULL. Some obstacles are only found by cs_shim_contained_probe().
+// containment does not work, or NULL. cs_shim_contained_probe() can find further reasons later.
 const char *cs_shim_containment_start(const cs_shim_containment *containment);
 
-// Return whether requests can be contained, and whether the process is draining. Any thread may call these functions.
+// The first function returns whether requests can be contained, the second whether the process is draining. Any thread
+// may call these functions.
 bool cs_shim_containment_is_on(void);
 bool cs_shim_containment_is_draining(void);
 // Returns the reason why containment does not work although it was started, or NULL.
 const char *cs_shim_containment_obstacle(void);
 
 // Finds the functions of the Swift runtime that run a task, and checks whether the handler can read the data that it
-// needs about a task. The first contained request of a process calls this function in a task that runs on the global
-// executor, and not on an actor. Later calls return at once.
+// needs about a task. The first contained request of a process calls this function, in a task that runs on the global
+// executor and not on an actor. Later calls return at once.
 void cs_shim_contained_probe(void);
 
 // Makes a request contained. `continuation` identifies the caller, which waits for the request. Returns false if the
 // work must run without containment.
 bool cs_shim_contained_request_arm(cs_shim_request request, uint64_t continuation);
 
-// Ends the containment of a request, before the caller resumes. Returns false if the shield answers the caller. In this
-// case, the entry belongs to the shield, and the work's result is discarded.
+// Ends the containment of a request whose work is done, before the caller resumes. Returns false if the shield has
+// already resumed the caller or will do so. In this case, the request's entry belongs to the shield, and the work's
+// result is discarded.
 bool cs_shim_contained_request_finish(cs_shim_request request);
 
 // Returns whether the pool runs the jobs of Swift's global executor. Any thread may call this function.
@@ -291,18 +297,18 @@ bool cs_shim_pool_is_on(void);
 // Runs a job of the Swift runtime on the pool. Precondition: the pool is on.
 void cs_shim_pool_enqueue(void *job);
 
-// Announces that the calling thread suspends or ends its Swift job right after the next job that it enqueues. A thread
-// of the pool then runs that job next, and wakes no other thread for it. The announcement ends with that job, or by a
-// call with false. On other threads, the call has no effect.
+// Announces that the calling thread will suspend or end its Swift job right after it enqueues the next job. A thread of
+// the pool then runs that job itself next, and wakes no other thread for it. The announcement ends with that job, or by
+// a call with false. On threads outside of the pool, the call has no effect.
 void cs_shim_pool_runs_next(bool is_so);
 
-// Declares an epoll descriptor of an event loop. If a thread that has waited at this descriptor traps, the connections
-// of the loop are closed at once. Takes effect for the calling thread, which must be the loop's.
+// Declares the epoll descriptor of the event loop that runs on the calling thread. If this thread traps, the
+// connections of the loop are shut down at once.
 void cs_shim_containment_note_loop(int epoll_descriptor);
 
-// Adds a class to the ring's table of protected classes. Returns the address of the class's counters in the ring. The
-// caller increments the counters at this address, which stays valid. Returns NULL before the start, or if the table of
-// classes is full. Only one thread at a time may call this function.
+// Adds a class to the ring's table of protected classes. Returns the address of the new entry in the ring, which stays
+// valid, and whose counters the caller increments. Returns NULL before the start, or if the table is full. Only one
+// thread at a time may call this function.
 cs_ring_class *cs_shim_class(const cs_ring_class *class);
 
 // Publishes the result of a self-test of the guards. The result replaces the previous one. Bit N of a mask represents
@@ -326,9 +332,9 @@ typedef struct cs_shim_replaced_handler {
 
 #define CS_SHIM_HANDLER_LIMIT 8
 
-// Checks which of the shield's handlers were replaced since the start, and also stores the result in the ring. Returns
-// the number of entries, at most CS_SHIM_HANDLER_LIMIT, or 0 before the start. Takes some microseconds. Any thread may
-// call this function.
+// Checks which of the shield's signal handlers are replaced now, and also stores the result in the ring. Returns the
+// number of entries, at most CS_SHIM_HANDLER_LIMIT, or 0 before the start. Takes some microseconds. Any thread may call
+// this function.
 size_t cs_shim_replaced_handlers(cs_shim_replaced_handler *ret_handlers);
 
 #define CS_SHIM_STATUS_TEXT_BYTES 392

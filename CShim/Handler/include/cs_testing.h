@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Claims a slot of the ring, writes half of a record and returns. SIGKILL leaves the same state if it arrives in the
-// middle of a capture. Returns false before the start of the shield.
+// Claims a slot of the ring (space for one record), writes half of a record and returns. This is the state in which a
+// SIGKILL in the middle of a capture leaves the slot. Returns false before the start of the shield.
 bool cs_testing_claim_and_abandon(void);
 
 // The points in the handler at which a fault can be injected, in the order in which a thread reaches them. A test can
@@ -20,7 +20,8 @@ typedef enum __attribute__((enum_extensibility(open))) cs_injection_point : uint
   CS_INJECT_DELIVERY = 8,    // the record is committed, but not delivered
   CS_INJECT_SPOOL = 16,      // before the handler creates the spool file
   CS_INJECT_SWEEP = 32,      // before the handler sends signals to the other threads
-  CS_INJECT_COMMITTING = 64, // after CS_INJECT_COMMIT: the thread has begun to commit the record
+  CS_INJECT_COMMITTING = 64, // after CS_INJECT_COMMIT: the thread has begun to commit the record (to mark it as
+                             // complete)
   CS_INJECT_CLAIM = 128,     // before all other points: the handler has found a free slot, but has not claimed it yet
 } cs_injection_point;
 
@@ -38,13 +39,13 @@ void cs_testing_inject(cs_injection injection, uint32_t places);
 // Ends the child process for which a thread waits in the kernel. Returns false if there is no such child process.
 bool cs_testing_let_go(void);
 
-// Stops the watchdog's clock until `thread_count` threads have reached their injection points. After that, the watchdog
-// sends a reminder to a thread that has not finished its record after `reminder_ms`. The watchdog ends the process
-// after `deadline_ms`. If one of these times is 0, the configured time applies.
+// Stops the watchdog's clock until `thread_count` threads have reached a point at which a fault is injected. After
+// that, the watchdog sends a reminder to a thread that has not finished its record after `reminder_ms`. The watchdog
+// ends the process after `deadline_ms`. If one of these times is 0, the configured time applies.
 void cs_testing_watch(uint32_t thread_count, uint32_t reminder_ms, uint32_t deadline_ms);
 
-// Returns how many times the watchdog has begun to sleep. The watchdog begins to sleep once after the start, and once
-// after each crash, when no thread is in the handler.
+// Returns how many times the watchdog has begun to sleep. It begins to sleep once after the start, and once after each
+// crash that the process survived.
 uint32_t cs_testing_watcher_rounds(void);
 
 // Unwinds the caller's stack with the unwinder of the handler. Returns the number of program counters, at most `limit`.

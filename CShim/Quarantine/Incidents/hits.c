@@ -1,5 +1,5 @@
-// The table of use-after-free incidents. Accesses with the same kind, class, method and call stack share one entry,
-// which counts them.
+// The table of use-after-free incidents (accesses to objects in quarantine). Accesses with the same kind, class, method
+// and call stack share one entry, which counts them.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -21,7 +21,7 @@ typedef struct entry {
   uint64_t ticks; // the age of the object at the access, in ticks of the clock
   uint32_t use_stack, use_thread;
   uint32_t free_stack, free_thread;
-  cs_quarantine_hit hit; // its stacks are empty, because their numbers are above
+  cs_quarantine_hit hit; // its stacks are empty; `use_stack` and `free_stack` are the numbers of the recorded stacks
 } entry;
 
 static entry entries[CS_QUARANTINE_HITS];

@@ -1,5 +1,5 @@
-// Use-after-free incidents. hits.c counts them by kind, class, method and call stack. publish.c passes them to
-// callbacks that the start of the shield sets.
+// Use-after-free incidents. hits.c counts them by kind, class, method and call stack. publish.c passes them to a
+// callback, which the start of the shield sets.
 #ifndef CS_QUARANTINE_INCIDENTS_H
 #define CS_QUARANTINE_INCIDENTS_H
 
@@ -7,14 +7,14 @@
 
 #pragma GCC visibility push(hidden)
 
-// A use-after-free access.
+// A use-after-free access: an access to an object in quarantine.
 typedef struct cs_use {
   cs_class *class;
   const cs_object *object;
   const cs_slot *slot; // NULL: not known
   const void *method;
   const void *frame;
-  uint64_t context; // the context of an async call; 0: the call is not async
+  uint64_t context; // the AsyncContext of an async call; 0: the access is not an async call
   uint32_t word;
   cs_quarantine_kind kind;
   int64_t drift;

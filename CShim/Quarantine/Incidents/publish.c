@@ -1,4 +1,5 @@
-// Passes incidents and counters of the quarantine to callbacks that the start of the shield sets.
+// Passes the incidents of the quarantine and the counters of its classes to two callbacks (sinks), which the start of
+// the shield sets. The sinks write to the ring, which crashd reads.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -25,7 +26,7 @@ void cs_publish_to(cs_quarantine_incident_sink *incidents, cs_quarantine_class_s
   atomic_store(&class_sink, classes);
 }
 
-// If the name is too long, keeps its end, because the end is more specific than the beginning.
+// Copies a name. If it is too long, copies only its end, because the end is more specific than the beginning.
 static uint32_t copy_end(const char *name, size_t length, uint8_t *ret_text) {
   const char *from = length > CS_RING_SUBJECT_LIMIT_BYTES ? name + length - CS_RING_SUBJECT_LIMIT_BYTES : name;
   // The copy does not start in the middle of a UTF-8 character.
@@ -97,8 +98,8 @@ void cs_publish_class(cs_class *class) {
   if (counts == &class->own && sink != NULL) {
     class->own.instance_bytes = class->metadata->instance_size;
     class->own.name_bytes = copy_name(class->metadata, class->own.name);
-    // Another thread can increment the old counters while this code copies them to the ring. The copy can then miss the
-    // increments of that thread.
+    // If another thread increments the old counters while this code copies them to the ring, the increments can be
+    // lost.
     cs_ring_class *const shown = sink(&class->own);
     if (shown != NULL) atomic_store(&class->counts, counts = shown);
   }

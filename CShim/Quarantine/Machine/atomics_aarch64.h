@@ -19,13 +19,14 @@ static inline void cs_store_fence(void) {
   __asm__ volatile("dmb ishst" : : : "memory");
 }
 
-// relaxed: the comparison decides only which code runs. Data of a slot is read after the slot was locked
+// relaxed: the comparison decides only whether the slow path runs. The data of a slot is read after the slot was locked
 // (cs_slot_enter), which orders the reads.
 static inline bool cs_is_below(uintptr_t value, const _Atomic uintptr_t *end) {
   return value < atomic_load_explicit(end, memory_order_relaxed);
 }
 
-// relaxed: other threads change the counts of an object in quarantine only by a use-after-free, which has no ordering.
+// relaxed: only a use-after-free on another thread can change the reference counts of an object in quarantine, and such
+// an access has no ordering anyway.
 static inline bool cs_word_is(const uint64_t *word, uint64_t value) {
   return __atomic_load_n(word, __ATOMIC_RELAXED) == value;
 }

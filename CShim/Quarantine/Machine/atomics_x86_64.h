@@ -15,8 +15,8 @@ static inline void cs_count_and_fence(uint64_t *counter) {
   __asm__ volatile("lock incq %0" : "+m"(*counter) : : "memory", "cc");
 }
 
-// Makes earlier stores of this thread visible before its later stores. The processor executes stores in their order.
-// The fence keeps the compiler from reordering them.
+// Makes earlier stores of this thread visible before its later stores. The processor executes stores in their order, so
+// this fence only keeps the compiler from reordering them.
 static inline void cs_store_fence(void) {
   atomic_signal_fence(memory_order_seq_cst);
 }

@@ -1,7 +1,7 @@
 // Reads the processor's counter as the clock, because this takes only one instruction. All processors of the machine
-// have the same counter. The kernel reads the same counter for CLOCK_MONOTONIC. The counter's frequency is fixed: 24
-// MHz to 1 GHz. Two releases can therefore have the same ticks. The number in the slot's label distinguishes these
-// releases.
+// have the same counter. The kernel reads the same counter for CLOCK_MONOTONIC. The counter's frequency is fixed and,
+// depending on the machine, 24 MHz to 1 GHz, so two last releases of objects can have the same ticks. The record number
+// (slot.h) distinguishes them.
 #ifndef CS_CLOCK_AARCH64_H
 #define CS_CLOCK_AARCH64_H
 #if defined(__aarch64__)

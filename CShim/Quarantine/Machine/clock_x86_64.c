@@ -1,5 +1,5 @@
-// Converts ticks of the clock into nanoseconds. The tick rate is measured over the whole time since the first class was
-// listed (put under quarantine).
+// Converts ticks of the processor's counter into nanoseconds. The tick rate is measured over the whole time since
+// cs_ticks_start(), which is called when the first class is listed.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED && defined(__x86_64__)

@@ -1,5 +1,5 @@
 // Reads the processor's time-stamp counter as the clock, because this takes only one instruction (rdtsc). The tick rate
-// is measured over the time since the first class was listed (put under quarantine).
+// is measured over the time since the first class was listed: since then, its objects go to the quarantine.
 #ifndef CS_CLOCK_X86_64_H
 #define CS_CLOCK_X86_64_H
 #if defined(__x86_64__)

@@ -13,8 +13,9 @@
 bool cs_heap_is_glibc;
 bool cs_libc_is_glibc;
 
-// Returns whether malloc tagged the memory (MTE; glibc's tunable glibc.mem.tagging). The header of a chunk has another
-// tag than the memory after it, so a read of the header through a pointer to this memory faults.
+// Returns whether malloc tagged the memory (MTE, memory tagging; glibc's tunable glibc.mem.tagging). The tag of a
+// chunk's header differs from the tag of the memory after it, so a read of the header through a pointer to this memory
+// faults.
 static bool is_tagged(const void *memory) {
   return (uintptr_t)memory >> 56 != 0;
 }

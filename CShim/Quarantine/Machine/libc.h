@@ -14,8 +14,8 @@
 extern bool cs_heap_is_glibc; // whether Swift allocates objects with glibc's malloc
 extern bool cs_libc_is_glibc; // whether cs_libc_thread() returns the thread ID
 
-// Sets cs_heap_is_glibc and cs_libc_is_glibc. If the thread ID is not at the expected place, each last release takes
-// the slow path. On the slow path, each thread gets its ID once from the kernel.
+// Sets cs_heap_is_glibc and cs_libc_is_glibc. If cs_libc_is_glibc is false, each last release takes the slow path, on
+// which each thread gets its ID once from the kernel.
 void cs_libc_check(void);
 
 #pragma GCC visibility pop

@@ -25,7 +25,8 @@ CS_PAIR_INLINE void cs_pair_store(void *ret_words, cs_pair pair) {
   _mm_storeu_si128(ret_words, pair);
 }
 
-// The result of several comparisons: a bit is 0 if the pairs of one comparison differ in its 32-bit part.
+// The result of several comparisons. Each of the four 32-bit parts contains only ones while all compared pairs are
+// equal in this part, else zeros.
 typedef __m128i cs_pair_result;
 
 CS_PAIR_INLINE cs_pair_result cs_pair_begin(void) {

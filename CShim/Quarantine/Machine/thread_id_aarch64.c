@@ -9,8 +9,8 @@
 
 int64_t cs_libc_thread_distance;
 
-// glibc describes its thread control block for debuggers (libthread_db). A field's description contains the number of
-// bits, the number of elements, and the offset.
+// The description of a field of glibc's thread control block, which glibc exports for debuggers (libthread_db): the
+// number of bits, the number of elements, and the offset.
 typedef struct field {
   uint32_t bits;
   uint32_t count;

@@ -1,5 +1,5 @@
-// Operations on an array of words, which process two words at a time. Most objects have only few words. For these
-// objects, the setup code of a loop that a compiler generates takes more time than the loop saves.
+// Operations on an array of words, which process two words at a time. Most objects have only few words: the setup code
+// that a compiler generates for a vectorized loop would take more time than it saves.
 #ifndef CS_WORDS_H
 #define CS_WORDS_H
 

@@ -1,10 +1,10 @@
-// The functions that the assembly stubs call. They handle the last release of an object of a listed class, and accesses
-// to an object in quarantine. A class is listed while its objects go to the quarantine.
+// The functions that the assembly stubs (stubs.h) call. They handle the last release of an object of a listed class,
+// and accesses to an object in quarantine. A class is listed while its objects go to the quarantine: instead of being
+// freed, an object gets a slot, and an access to it is detected as a use-after-free.
 //
 // A last release first claims the object: it increases the unowned count by a number (CS_CLAIM) that a program's own
-// references never reach. A second release that also finds that it is the last one detects the claim. The second
-// release is recorded as an excess release. With the claim, concurrent releases and all later releases are detected
-// until the object's memory is freed.
+// references never reach. Any further last release, also on another thread at the same time, detects the claim until
+// the object's memory is freed, and is recorded as an over-release.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -20,9 +20,9 @@ _Static_assert(CS_COUNTS_LAST == 0x100000003 && CS_COUNTS_LAST + CS_COUNTS_CLAIM
                "the stubs have the same numbers");
 _Static_assert(offsetof(cs_class, turn) == 64, "the fields before `turn` are in one cache line");
 
-// Variants of the function that puts an object into the queue, under the policies zero and diagnose (cs_mode). They
-// differ in whether they record the stack of the release, and in whether the fields are exactly two words. The two
-// simplest variants are in assembly on x86-64 (keep_x86_64.S), and in keep_aarch64.c on AArch64.
+// Variants of the function that puts an object into a slot of its class, under the policies zero and diagnose
+// (cs_mode). They differ in whether they record the stack of the release, and in whether the fields are exactly two
+// words. The two simplest variants are in assembly on x86-64 (keep_x86_64.S), and in keep_aarch64.c on AArch64.
 #define KEEP(name, policy, takes_stack, is_pair)                                                                       \
   static SWIFTCC void name(uint64_t u0, uint64_t u1, uint64_t u2, cs_class *class, SWIFTSELF void *object) {           \
     (void)u0, (void)u1, (void)u2;                                                                                      \
@@ -47,10 +47,9 @@ cs_keep_function *cs_keep_of(const cs_class *class, cs_mode policy) {
   return ways[policy == CS_MODE_DIAGNOSE][atomic_load(&cs_stacks_are_on) != 0][is_pair];
 }
 
-// Returns whether the deinit of an object has finished. Precondition: the object is claimed. A finished deinit has
-// released the unowned reference that the object holds to itself, which other threads cannot release. An object with
-// further unowned references is not claimed. A thread that retains the object during the deinit later releases only its
-// own reference.
+// Returns whether the deinit of a claimed object has finished. A finished deinit has released the unowned reference
+// that the object holds to itself, so only the claim is left: no other thread can release that reference, and an object
+// with further unowned references is not claimed.
 static bool has_ended(cs_class *class, cs_object *object) {
   if (cs_counts_unowned(__atomic_load_n(cs_object_counts(object), __ATOMIC_ACQUIRE)) == CS_CLAIM) return true;
   // If the deinit has not finished, it either continues on an actor, or has stored a new reference to the object.
@@ -58,7 +57,8 @@ static bool has_ended(cs_class *class, cs_object *object) {
   return false;
 }
 
-// Precondition: the object is claimed. Under the policies zero and diagnose, the object's deinit must have been called.
+// Puts a claimed object into the quarantine. Precondition: under the policies zero and diagnose, the object's deinit
+// was called.
 static void put(cs_class *class, cs_object *object, cs_mode policy, const void *frame) {
   if (policy != CS_MODE_ABSORB && !has_ended(class, object)) {
     cs_claim_end(class, object);
@@ -67,10 +67,10 @@ static void put(cs_class *class, cs_object *object, cs_mode policy, const void *
   cs_queue_put_slowly(class, object, policy, frame);
 }
 
-// Finds the release record of an object (its slot's data about the last release). The object can also be the previous
-// object of a slot, whose memory another thread is about to free. If the object has no slot yet, a freed-object record
-// (the record of a slot's previous object) with the same address belongs to an earlier object. In this case, the
-// object's metadata is not yet the zombie (the metadata copy of objects in quarantine), so the record is not used.
+// Finds the record of an object's last release. The object is in a slot, waits for the reaper, or is the previous
+// object of a slot, which another thread is about to free. The record of a previous object (freed-object record) is
+// used only if the object points to the zombie, the metadata copy for objects in quarantine: otherwise, the record
+// belongs to an earlier object at the same address.
 static bool find_record(const cs_class *class, const cs_object *object, cs_slot *ret_slot) {
   return cs_table_find(class, object, ret_slot) || cs_reaper_find(object, ret_slot) ||
          (__atomic_load_n(&object->metadata, __ATOMIC_ACQUIRE) == class->zombie &&
@@ -84,7 +84,8 @@ __attribute__((cold, noinline)) static void over_release(cs_class *class, cs_obj
   cs_hit(&use);
 }
 
-// Handles an object that has weak or unowned references, an object on the stack, and an object that is already claimed.
+// The slow path of a last release: handles an object that has weak or unowned references, an object on the stack, and
+// an object that is already claimed.
 __attribute__((cold, noinline)) static void destroy_slowly(cs_class *class, cs_object *object, cs_mode policy,
                                                            const void *frame) {
   uint64_t *const word = cs_object_counts(object);
@@ -110,7 +111,8 @@ __attribute__((cold, noinline)) static void destroy_slowly(cs_class *class, cs_o
   put(class, object, policy, frame);
 }
 
-// A single compare-and-swap of the counts detects the last release of an object that has no weak or unowned references.
+// Handles the last release of an object under the policy absorb. If the object has no weak or unowned references, a
+// single compare-and-swap of its counts checks this and claims the object.
 SWIFTCC void cs_quarantine_absorb(cs_class *class, SWIFTSELF void *pointer) {
   cs_object *const object = pointer;
   const void *const frame = __builtin_frame_address(0);
@@ -144,8 +146,8 @@ SWIFTCC void cs_quarantine_again(cs_class *class, SWIFTSELF void *pointer) {
     over_release(class, object, __builtin_frame_address(0));
     return;
   }
-  // The program created this object from the metadata of an object in quarantine, for example with type(of:). The
-  // object was live until now, and is not in quarantine.
+  // This object never was in quarantine. The program created it from the metadata of an object in quarantine, for
+  // example with type(of:).
   const cs_metadata *zombie = class->zombie;
   if (__atomic_compare_exchange_n(&object->metadata, &zombie, class->metadata, false, __ATOMIC_ACQ_REL,
                                   __ATOMIC_ACQUIRE))
@@ -158,13 +160,13 @@ static const void *async_code(uint64_t word) {
   return (const uint8_t *)pointer + *pointer;
 }
 
-// Returns the code at which the call continues, or NULL if the call must return zero. `context` is the context of an
-// async call.
+// Handles a method call on an object in quarantine. Returns the code at which the call continues, or NULL if the call
+// must return zero. `word` is the index of the method in the metadata, and `context` the AsyncContext of an async call.
 const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_async, const void *frame,
                                uint64_t context) {
   const cs_metadata *const metadata = __atomic_load_n(&object->metadata, __ATOMIC_ACQUIRE);
-  // The object can have left the quarantine after the call began. Another object can then be at this address. That
-  // object possibly does not have the called method.
+  // If the object has left the quarantine since the call began, another object can be at this address, which possibly
+  // does not have the called method.
   if (!cs_is_zombie(metadata)) return NULL;
   cs_class *const class = cs_class_of_zombie(metadata);
   const uint64_t original = cs_metadata_words(class->metadata)[word];

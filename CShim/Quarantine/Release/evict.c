@@ -1,4 +1,4 @@
-// Evicts objects from the quarantine.
+// Evicts objects from the quarantine: checks whether they were changed, and frees their memory.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -24,14 +24,14 @@ static void clear_strong(uint64_t *counts) {
   }
 }
 
-// Checks an object before its eviction. Returns false if the object stays in quarantine until its slot is evicted the
-// next time (a second round).
+// Checks an object before its eviction. If the object was retained or written to, reports this. Returns false if the
+// object stays in quarantine until its slot is evicted the next time (a second round).
 static bool audit(cs_class *class, cs_slot *slot, cs_object *object, bool is_written, bool is_last) {
   uint64_t *const counts = cs_object_counts(object);
   const uint64_t drift = cs_counts_strong(__atomic_load_n(counts, __ATOMIC_ACQUIRE));
   if (drift != 0) {
-    // The thread that has retained the object can be about to call it and to release it. The object therefore stays for
-    // a second round.
+    // The thread that has retained the object can be about to call a method of it and to release it, so the object
+    // stays for a second round.
     if (!is_last && (slot->label & CS_LABEL_STAYED) == 0) {
       slot->label |= CS_LABEL_STAYED;
       return false;
@@ -51,8 +51,8 @@ static void leave(cs_class *class, cs_object *object) {
 void cs_claim_end(const cs_class *class, cs_object *object) {
   uint64_t *const word = cs_object_counts(object);
   uint64_t counts = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-  // The deinit has ended and no references to the object exist. This code frees the memory directly, with the same
-  // result as swift_unownedRelease.
+  // The deinit has ended and only the claim is left, so this code frees the memory directly, with the same result as
+  // swift_unownedRelease.
   if (word == &object->counts && (counts & ~UINT64_C(1)) == (CS_COUNTS_DONE & ~UINT64_C(1))) {
     cs_object_free(class, object);
     return;
@@ -79,7 +79,7 @@ bool cs_evict_deferred(cs_class *class, cs_slot *slot, bool is_last) {
   cs_freed_object_put(slot, object);
   leave(class, object);
   class->destroy(object);
-  // The claim is released last, because it serves to detect excess releases until the memory is freed.
+  // Releases the claim last, so that over-releases are detected until the memory is freed.
   cs_claim_end(class, object);
   return true;
 }

@@ -1,7 +1,7 @@
-// Puts an object into a slot of its class. This code handles only the most frequent case. In this case, the class has
-// the policy zero or diagnose, no stack is recorded, and the fields are two words. The code does the same as
-// cs_queue_put (queue.h), but writes the fields last. The code needs no stack frame and saves no register. In all other
-// cases, the code opens a stack frame and calls a C function.
+// Puts an object into a slot of its class, in the most frequent case: the class has the policy zero or diagnose, no
+// stack is recorded, and the fields are two words. The code does the same as cs_queue_put (queue.h), but writes the
+// fields last. It needs no stack frame and saves no register. In all other cases, it opens a stack frame and calls a C
+// function.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED && defined(__x86_64__)
@@ -71,8 +71,8 @@
   cmpq %rax, OBJECT_COUNTS(%rdi)
   jne 5f
   // Check that the old object (the one in the slot) has the same policy and unchanged fields. All objects of the class
-  // have one size, so this code treats their chunks as equally large. A chunk may include a remainder that was too
-  // small for another chunk. The charge to the budget ignores this remainder.
+  // have one size, so the new object is charged to the memory budget with the same number of bytes. Chunks of malloc
+  // can differ by a remainder that was too small for another chunk. The budget ignores it.
   .if \policy == POLICY_ZERO
   cmpw $MARK_ZERO, SLOT_LABEL + LABEL_MARK(%rsi)
   jne 5f
@@ -92,8 +92,8 @@
   movq %r8, SLOT_PAST_TICKS(%rsi)
   movups SLOT_LABEL(%rsi), %xmm0
   movups %xmm0, SLOT_PAST_LABEL(%rsi)
-  // Write the data of the new object, beginning with the ticks (the time of its last release). The record's number is
-  // incremented as a separate 32-bit number. An overflow therefore changes no other bits of the label.
+  // Write the data of the new object, beginning with the ticks (the time of its last release). The record number is
+  // incremented as a 32-bit number, so that an overflow changes no other bits of the label.
   rdtsc
   movl %eax, SLOT_TICKS(%rsi)
   movl %edx, SLOT_TICKS + 4(%rsi)
@@ -116,7 +116,8 @@
   .endif
   movq %r13, (%rsi)
   // The locked increment is also a fence between the store to the slot and the load of is_listed. The fence pairs with
-  // the fence in cs_quarantine_unlist, which may already have visited this slot before the store.
+  // the fence in cs_quarantine_unlist: if that function has visited this slot before the store, this thread reads that
+  // the class is no longer listed.
   movq CLASS_COUNTS(%rcx), %rax
   lock incq COUNTS_ADMITTED(%rax)
   lock incq COUNTS_EVICTED(%rax)
@@ -126,7 +127,8 @@
   movq %rax, OBJECT_ISA(%rdi)
   jmpq *free@GOTPCREL(%rip)
 
-3:// The object is sampled and goes to the explorer, or this is the first turn of a new round.
+3:// cs_queue_turn(class): the object is sampled and goes to the explorer, or this is the first turn of a new round
+  // (turn.h).
   pushq %rcx
   .cfi_adjust_cfa_offset 8
   movq %rcx, %rdi

@@ -1,5 +1,5 @@
-// Answers the program's queries about an address: returns the data that the quarantine has about the object at this
-// address.
+// Answers the program's queries about an address: whether a live object, an object in quarantine or a freed object is
+// there.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

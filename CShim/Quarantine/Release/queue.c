@@ -1,6 +1,6 @@
-// The slow path that puts an object into a slot of its class, and the eviction of all objects of a class. Threads share
-// only atomic counters and the slots. If another thread has locked a slot, this thread tries the next slot and does not
-// wait.
+// The slow path that puts an object into a slot of its class, and the eviction of all objects of a class. The slots of
+// a class are a queue: the object that was released first is evicted first. Threads share only atomic counters and the
+// slots. If another thread has locked a slot, this thread tries the next slot and does not wait.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -37,8 +37,7 @@ _Static_assert(offsetof(cs_object, metadata) == 0 && offsetof(cs_object, counts)
 _Static_assert(CS_LIBC_THREAD_OFFSET == 0x2d0, "glibc's offset");
 #endif
 
-// Returns the encoded size of an object's memory (CS_LABEL_SIZE in slot.h), for any allocator. glibc's chunks are
-// multiples of 16 bytes.
+// Returns the encoded size of an object's memory (CS_LABEL_SIZE in slot.h), for any allocator.
 static uint64_t size_of(cs_object *object) {
   return cs_label_size_of(cs_heap_is_glibc ? cs_chunk_bytes(object) : malloc_usable_size(object) + 23);
 }
@@ -73,24 +72,26 @@ static place take(cs_class *class, uint32_t bytes, bool is_for_explorer) {
   return (place){0};
 }
 
-// Evicts the object of a slot that the caller has locked. Returns false if the object cannot be evicted now.
+// Evicts the object of a slot that the caller has locked, or passes it to the reaper. Returns false if the object
+// cannot be evicted now.
 static bool make_room(cs_class *class, cs_slot *slot, cs_object *old, bool is_last) {
   if (old == CS_SLOT_EMPTY) return true;
   if (cs_slot_policy(slot) != CS_MODE_ABSORB) return cs_evict(class, slot, old, is_last);
   if (!cs_reaper_give(slot, old)) return false;
-  // The bytes of the object are now part of cs_reaper_bytes (reaper.h), so they are no longer charged for the slot.
+  // The object's bytes are now counted in cs_reaper_bytes (reaper.h), and no longer charged to the budget of the slots.
   cs_budget_charge(-(int64_t)cs_slot_bytes(slot));
   return true;
 }
 
-// Returns the record number of the slot's first object.
+// Returns the record number (slot.h) for the first object of the slot.
 static uint32_t first_number(const cs_class *class, const cs_slot *slot) {
   const bool is_explorer = slot < class->slots;
   const uint32_t index = (uint32_t)(is_explorer ? class->slots - 1 - slot : slot - class->slots);
   return index << CS_NUMBER_ORDINAL_SHIFT | (is_explorer ? CS_NUMBER_EXPLORER : 0) | class->index;
 }
 
-// Puts the object into the locked slot. Returns false if the object gets no slot.
+// Puts the object into the locked slot, after the eviction of the slot's old object. Returns false if the object gets
+// no slot.
 static bool put_into(cs_class *class, place place, cs_object *object, cs_mode policy, const void *frame) {
   cs_slot *const slot = place.slot;
   const uint32_t bytes = bytes_of(object);
@@ -108,7 +109,7 @@ static bool put_into(cs_class *class, place place, cs_object *object, cs_mode po
     return false;
   }
   cs_budget_charge(bytes);
-  // Under the policy absorb, the second half of the slot contains a checksum instead of the previous object's record.
+  // Under the policy absorb, a checksum takes the place of the record of the slot's previous object.
   if (policy == CS_MODE_ABSORB) slot->past = NULL;
   const uint32_t number = slot->ticks == 0 ? first_number(class, slot) : cs_label_number(slot->label);
   slot->label = cs_label_with_number(cs_label_mark_of(policy) | size_of(object), number);
@@ -141,8 +142,8 @@ void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_mode policy, con
 
 void cs_queue_take_back(cs_class *class, cs_object *old) {
   if (old != NULL) {
-    // The metadata is restored first, because freeing the object can read its class, for example if the object is on a
-    // guard page.
+    // The metadata is restored first, because free() can read the object's class, for example if the object has guard
+    // pages.
     __atomic_store_n(&old->metadata, class->metadata, __ATOMIC_RELEASE);
     cs_object_free(class, old);
   }
@@ -155,11 +156,10 @@ void cs_queue_resize(cs_class *class, uint32_t limit) {
   cs_class_close(class);
 }
 
-// Returns false if the reaper's queue is full.
+// Evicts the object of a slot. Returns false if the object must wait for the reaper and the reaper's queue is full.
 static bool clear(cs_class *class, cs_slot *slot) {
   cs_object *old = cs_slot_enter(slot);
-  // Another thread that has locked the slot soon unlocks it, because it runs no code of the program while the slot is
-  // locked.
+  // The thread that has locked the slot soon unlocks it: it runs no code of the program meanwhile.
   while (old == CS_SLOT_BUSY) {
     sched_yield();
     old = cs_slot_enter(slot);
@@ -182,8 +182,8 @@ void cs_queue_empty(cs_class *class) {
 }
 
 void cs_queue_sweep(cs_class *class) {
-  // If a signal handler interrupted a last release and forked, a slot of the child can stay locked forever, and clear()
-  // would never return.
+  // In a forked child, a slot can stay locked forever, for example if a signal handler interrupted a last release and
+  // forked. clear() would then never return.
   if (cs_quarantine_is_forked()) return;
   const cs_slot *const end = cs_slots_end(class);
   for (cs_slot *slot = cs_slots_begin(class); slot < end; slot++) {

@@ -1,7 +1,7 @@
-// The fast path of a last release, which puts the object into a slot of its class. The functions are inlined. The code
-// is optimized for the most frequent case: all slots are in use, and the next slot contains an object of the same size
-// and policy. In this case, the code calls only one function: the allocator's, at the end. The code therefore need not
-// save registers.
+// The fast path of a last release, which puts the object into a slot of its class. The slots of a class are a queue:
+// the new object replaces the one that was released first. The functions are inlined, and optimized for the most
+// frequent case: all slots are in use, and the next slot contains an object of the same size and policy. In this case,
+// the only call is that of free() at the end, so no registers need to be saved.
 #ifndef CS_QUARANTINE_QUEUE_H
 #define CS_QUARANTINE_QUEUE_H
 
@@ -18,13 +18,13 @@
 #include "reaper.h"
 #include "turn.h"
 
-// Marks a function of a slow path. The caller of a slow path makes no tail call, because the stack frame at `frame`
-// must still exist.
+// Marks a function of a slow path. Its caller must not call it by a tail call, because the caller's stack frame, to
+// which `frame` points, must still exist.
 #define CS_LAST_RESORT __attribute__((cold, noinline, not_tail_called))
 
 #pragma GCC visibility push(hidden)
 
-// Sets the maximum number of objects of a class.
+// Sets the maximum number of objects of a class in quarantine.
 void cs_queue_resize(cs_class *class, uint32_t limit);
 // Evicts all objects of the class. If the reaper's queue is full, waits without a time limit until the reaper has
 // emptied it.
@@ -35,16 +35,16 @@ void cs_queue_sweep(cs_class *class);
 // Returns whether the chunks of the slot's object and of the new object have the same size, in glibc's heap.
 CS_SELDOM bool cs_slot_is_as_large(const cs_slot *slot, const cs_object *object);
 
-// The slow path for a claimed object. The object's deinit has run, except under the policy absorb. The object gets a
-// slot, or its memory is freed. This function also decides by sampling whether the object goes to the explorer, the
-// part that evicts at random (turn.h).
+// The slow path for a claimed object (destroy.c), which gets a slot or is freed. The object's deinit has run, except
+// under the policy absorb. This function also decides by sampling whether the object goes to the explorer, the slots
+// from which objects are evicted at random (turn.h).
 CS_LAST_RESORT void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_mode policy, const void *frame);
 // The slow path for a slot that the caller has already locked. If `old` is CS_SLOT_BUSY, another thread has locked the
 // slot, and this function selects another slot.
 CS_LAST_RESORT void cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, cs_object *object, cs_mode policy,
                                       const void *frame);
-// Evicts the objects of a class that was unlisted or drained while this thread put an object into a slot. Frees `old`,
-// the object that this thread took from the slot, at once.
+// Evicts the objects of a class whose listing ended while this thread put an object into a slot. Frees `old`, the
+// object that this thread took from the slot, at once.
 CS_LAST_RESORT void cs_queue_take_back(cs_class *class, cs_object *old);
 
 #pragma GCC visibility pop
@@ -55,8 +55,8 @@ static inline bool cs_slot_has_object(const cs_object *object) {
 }
 
 // Returns whether the slot's object has the same policy as the new object and a chunk of the same size. Precondition:
-// the heap is glibc's. If all objects of the class have one size, this code treats their chunks as equally large. A
-// chunk can include a remainder that was too small for another chunk. The charge to the budget ignores this remainder.
+// the heap is glibc's. If all objects of the class have one size, their chunks count as equally large, although a chunk
+// can include a remainder that was too small for another chunk.
 static inline __attribute__((always_inline)) bool cs_slot_is_like(const cs_class *class, const cs_slot *slot,
                                                                   const cs_object *object, cs_mode policy) {
   uint16_t mark;
@@ -65,8 +65,8 @@ static inline __attribute__((always_inline)) bool cs_slot_is_like(const cs_class
          (CS_USUALLY(class->has_one_size) || cs_slot_is_as_large(slot, object));
 }
 
-// Increments the number of the record in the slot's label. The 32-bit addition takes one instruction, and an overflow
-// changes no other bits of the label.
+// Changes the record number in the slot's label, for the slot's next object. The 32-bit addition takes one instruction,
+// and an overflow changes no other bits of the label.
 static inline void cs_slot_renumber(cs_slot *slot) {
   uint32_t number;
   uint8_t *const at = (uint8_t *)&slot->label + CS_LABEL_SIZE_BITS / 8;
@@ -80,8 +80,8 @@ static inline void cs_slot_renumber(cs_slot *slot) {
 static inline void cs_slot_fill_in(cs_class *class, cs_slot *slot, cs_object *object, cs_mode policy, uint32_t thread,
                                    uint32_t stack, bool is_pair) {
   cs_ticks_put(&slot->ticks);
-  // Keeps the compiler from moving the other writes before the read of the clock. Readers do not need an order of the
-  // writes, because they compare the object again first (cs_slot_read).
+  // Keeps the compiler from moving the other writes before the read of the clock. Readers need no order of these
+  // writes: they check afterward that the slot still contains the same object (cs_slot_read).
   atomic_signal_fence(memory_order_seq_cst);
   cs_slot_renumber(slot);
   const uint64_t who = thread | (uint64_t)stack << 32;
@@ -106,14 +106,14 @@ static inline bool cs_queue_publish(cs_class *class, cs_slot *slot, cs_object *o
   __atomic_store_n(&object->metadata, class->zombie, __ATOMIC_RELEASE);
   cs_slot_leave(slot, object);
   cs_ring_class *const counts = atomic_load_explicit(&class->counts, memory_order_relaxed);
-  // The increment is also a fence, which pairs with the fence in cs_quarantine_unlist. cs_quarantine_unlist can already
-  // have visited this slot before the store.
+  // The increment is also a fence, which pairs with the fence in cs_quarantine_unlist: if that function has visited
+  // this slot before the store, this thread reads that the class is no longer listed.
   cs_count_and_fence(&counts->admitted);
   if (has_replaced) __atomic_fetch_add(&counts->evicted, 1, __ATOMIC_RELAXED);
   return CS_USUALLY(cs_is_one(&class->is_listed));
 }
 
-// Returns whether an object is unchanged since its deinit ended.
+// Returns whether nothing has changed the object's counts and fields since it was put into the slot.
 static inline bool cs_slot_is_untouched(const cs_class *class, const cs_slot *slot, const cs_object *old,
                                         cs_mode policy, bool is_pair) {
   if (!CS_USUALLY(cs_word_is(&old->counts, CS_COUNTS_DONE))) return false;

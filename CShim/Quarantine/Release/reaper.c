@@ -1,10 +1,10 @@
-// The reaper is a thread that runs deferred deinits. A thread of the program cannot run a deferred deinit. The
-// program's thread can hold a lock that the deinit takes, and its stack can be nearly full. The reaper holds no lock of
-// the program and has its own stack.
+// The reaper is a thread that runs deferred deinits: under the policy absorb, the deinit of an object runs only when
+// the object leaves the quarantine. A thread of the program cannot run it, because it can hold a lock that the deinit
+// takes, and its stack can be nearly full. The reaper holds no lock of the program and has its own stack.
 //
-// The reaper reads its queue of objects periodically. A release does not wake it. If a release woke the reaper, the
-// scheduler might suspend the releasing thread to run the reaper. If the suspended thread holds a lock of the program,
-// other threads would wait for this lock.
+// The reaper reads its queue of objects periodically. A release does not wake it: the scheduler might then suspend the
+// releasing thread to run the reaper, and other threads would have to wait for the locks that the suspended thread
+// holds.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -44,14 +44,14 @@ typedef struct waiting {
 } waiting;
 
 static waiting queue[PLACES];
-static uint64_t mask; // number of used entries - 1; depends on the budget, because the budget includes used entries
+static uint64_t mask; // number of used entries - 1; depends on the memory budget, which includes these entries
 static _Atomic uint64_t given, taken, done;
 _Atomic uint64_t cs_reaper_bytes;
 _Atomic uint64_t cs_reaper_most = (1 << 20) / CS_WAITING_SHARE;
 static _Atomic uint32_t call;       // the futex on which the reaper sleeps
 static _Atomic uint32_t has_done;   // the futex on which threads sleep that wait for the reaper
 static _Atomic uint32_t is_resting; // whether the reaper sleeps until a thread wakes it
-static _Atomic uint32_t is_pressed; // whether the queue was full when an object arrived
+static _Atomic uint32_t is_pressed; // whether the queue was full when an object arrived since the last pause
 _Atomic uint32_t cs_reaper_is_running;
 _Atomic uint32_t cs_reaper_is_parked;
 static _Atomic uint32_t waiters; // the number of threads that wait for the reaper
@@ -95,8 +95,8 @@ static cs_slot record_of(const waiting *place) SIGNAL_SAFE {
 void cs_reaper_prepare(void) {
   const uint64_t most = atomic_load(&cs_reaper_most);
   uint64_t places = PLACES;
-  // If the budget is below the default, the queue has one entry for each 2 × SHARE bytes instead of one for each SHARE
-  // bytes. A smaller queue leaves more of the budget for objects.
+  // If the limit for waiting objects is below the default, halves the number of entries until there is one for each 2 ×
+  // SHARE bytes or fewer. A smaller queue leaves more of the budget for objects.
   while (places > PLACES_LEAST && most < PLACES * SHARE && most < SHARE * places * 2)
     places /= 2;
   mask = places - 1;
@@ -113,8 +113,8 @@ static outcome reap_one(void) {
   if (atomic_load_explicit(&place->turn, memory_order_acquire) != number + 1) return NONE;
   cs_slot slot = record_of(place);
   cs_class *const class = cs_classes[cs_number_class(cs_label_number(slot.label))];
-  // If threads wait for the reaper, the object must leave the quarantine now. The object cannot stay until the reaper
-  // reaches it a second time.
+  // If threads wait for the reaper, the object must leave the quarantine now, and cannot stay for a second round
+  // (evict.h).
   bool is_gone = cs_evict_deferred(class, &slot, atomic_load(&waiters) != 0);
   atomic_fetch_sub_explicit(&cs_reaper_bytes, cs_slot_bytes(&slot), memory_order_relaxed);
   if (!is_gone && !cs_reaper_give(&slot, slot.object)) is_gone = cs_evict_deferred(class, &slot, true);
@@ -125,13 +125,13 @@ static outcome reap_one(void) {
   return is_gone ? REAPED : STAYS;
 }
 
-// During the exit of the process, other threads still run. The reaper then runs only deinits for which a thread waits.
+// During the exit of the process, the reaper runs only deinits for which a thread waits.
 static bool may_reap(void) {
   return atomic_load(&cs_reaper_is_parked) == 0 || atomic_load(&waiters) != 0;
 }
 
-// Returns the length of the next pause. The pause becomes a quarter of its length if the queue was full, or if a
-// quarter of the queue was filled during the last pause.
+// Returns the length of the next pause: a quarter of the last one if the queue was full or if at least a quarter of its
+// entries were used during the last pause, and twice the last one if few were used.
 static int64_t pause_after(int64_t pause_ns, uint64_t reaped) {
   const uint64_t places = mask + 1;
   const bool is_full = atomic_exchange(&is_pressed, 0) != 0;
@@ -156,7 +156,7 @@ void *cs_reaper_run(void *context) {
     while (may_reap() && (last = reap_one()) == REAPED)
       reaped++;
     if (atomic_load(&waiters) != 0) wake(&has_done);
-    // If the last object stays in the queue, a thread has retained this object, and can release it during the pause.
+    // If the last object went back to the queue, another thread has retained it, and can release it during the pause.
     pause_ns = last == STAYS ? PAUSE_MOST_NS : pause_after(pause_ns, reaped);
     quiet_ns = reaped != 0 || last == STAYS ? 0 : quiet_ns + pause_ns;
     if (quiet_ns < REST_NS) {
@@ -173,8 +173,8 @@ void *cs_reaper_run(void *context) {
   }
 }
 
-// Threads call this function at most once in ten seconds, because the reaper rests only after ten seconds without a new
-// object.
+// Wakes the reaper from a sleep without a time limit. This happens at most once in ten seconds, because the reaper
+// sleeps so only after ten seconds without an object.
 __attribute__((cold, noinline)) static void end_rest(void) {
   if (atomic_exchange(&is_resting, 0) != 0) wake(&call);
 }
@@ -236,10 +236,9 @@ bool cs_reaper_find(const cs_object *object, cs_slot *ret_slot) SIGNAL_SAFE {
   for (uint64_t number = first; number < last && number <= first + mask; number++) {
     waiting *const place = &queue[number & mask];
     if (atomic_load_explicit(&place->turn, memory_order_acquire) != number + 1) continue;
-    // The fence orders the copy before the second read of `turn`. A producer writes an entry only after it has read in
-    // `turn` that the reaper has emptied the entry. A reader of the producer's writes therefore also reads a later
-    // turn. This holds because x86-64 and AArch64 are multi-copy atomic: a store becomes visible to all other threads
-    // at the same time.
+    // The fence orders the copy before the second read of `turn`. If the copy contains writes of a later producer, the
+    // second read returns a later turn: the producer wrote only after it had read that the reaper had emptied the
+    // entry, and on x86-64 and AArch64, a store becomes visible to all other threads at the same time.
     const cs_slot copy = record_of(place);
     atomic_thread_fence(memory_order_acquire);
     if (atomic_load_explicit(&place->turn, memory_order_relaxed) != number + 1 || copy.object != object) continue;

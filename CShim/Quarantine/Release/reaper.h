@@ -1,5 +1,5 @@
-// The interface of the reaper, a thread that runs deferred deinits. The reaper can run deinits that take locks of the
-// program, because the reaper itself holds none of these locks.
+// The interface of the reaper, a thread that runs deferred deinits: those of objects that leave the quarantine under
+// the policy absorb. It can run deinits that take locks of the program, because it holds none of these locks itself.
 #ifndef CS_QUARANTINE_REAPER_H
 #define CS_QUARANTINE_REAPER_H
 
@@ -9,15 +9,14 @@
 
 bool cs_reaper_start(void);
 
-// Objects that wait for the reaper can use this fraction of the budget (1/8), in addition to the objects in slots. The
-// second constant (1/10) applies if the budget is below the default.
+// Objects that wait for the reaper can use this fraction of the memory budget: 1/8, or 1/10 if the budget is below the
+// default.
 #define CS_WAITING_SHARE       8
 #define CS_WAITING_SHARE_SMALL 10
 extern _Atomic uint64_t cs_reaper_most;
 extern _Atomic uint64_t cs_reaper_bytes; // the size of all waiting objects
 
-// Passes an object, whose deinit is deferred, to the reaper. Returns false if the reaper's queue is full. The object
-// stays unchanged until the reaper handles it.
+// Passes an object whose deinit is deferred to the reaper. Returns false if the reaper's queue is full.
 bool cs_reaper_give(const cs_slot *slot, cs_object *object);
 
 // Waits without a time limit until the reaper has handled all objects that it has received before this call. Returns
@@ -27,7 +26,8 @@ bool cs_reaper_wait(void);
 // Wakes the reaper from its sleep.
 void cs_reaper_call(void);
 
-// Finds the data about an object whose deinit is deferred or running. Returns false if there is no such object.
+// Finds the record of an object that waits for the reaper or whose deinit it runs. Returns false if there is no such
+// object.
 bool cs_reaper_find(const cs_object *object, cs_slot *ret_slot) SIGNAL_SAFE;
 
 // These variables are shared with reaper_start.c.

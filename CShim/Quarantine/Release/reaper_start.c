@@ -23,8 +23,8 @@ static void forget(void) {
 }
 
 static bool start_thread(void) {
-  // The thread does not block the fault signals, because a deinit can fault. It does not block SIGPROF, because the
-  // crash handler samples the stacks of threads with it. The thread blocks all other signals. They then reach the
+  // The signals that the reaper's thread does not block: those of faults, because a deinit can fault, and SIGPROF, with
+  // which the crash handler samples the stacks of threads. All other signals are blocked, so that they reach the
   // program's threads, for example a thread that waits for them with sigwait().
   static const int wanted[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
   sigset_t blocked, here;
@@ -48,8 +48,8 @@ bool cs_reaper_start(void) {
   if (!is_prepared) {
     cs_reaper_prepare();
     pthread_atfork(NULL, NULL, forget);
-    // This atexit handler must run before those of the program. It is therefore registered late, because atexit
-    // handlers run in the reverse order of their registration.
+    // This atexit handler must run before those of the program. atexit handlers run in the reverse order of their
+    // registration, so it is registered as late as here.
     (void)atexit(park);
     is_prepared = true;
   }

@@ -1,8 +1,8 @@
-// Geometric sampling: on average, 1 of 20 objects is sampled and goes to the explorer (turn.h). As with the SampleRate
-// of GWP-ASan, the selection does not depend on the program's allocation pattern. One random number determines the
-// distance (the number of objects) to the next sampled object. This method costs less than generating a random number
-// for each object. A distance can be replaced by a new random distance at any time, because the rest of a distance has
-// the same distribution as a new distance.
+// Geometric sampling: on average, 1 of 20 objects is sampled and goes to the explorer, from which objects are evicted
+// at random (turn.h). As with the SampleRate of GWP-ASan, the selection does not depend on the program's allocation
+// pattern. One random number determines the distance (the number of objects) to the next sampled object. This costs
+// less than a random number for each object. The rest of a distance has the same distribution as a new distance, so a
+// new distance can be drawn at any time.
 #ifndef CS_QUARANTINE_SAMPLING_H
 #define CS_QUARANTINE_SAMPLING_H
 
@@ -19,8 +19,8 @@
 
 // The probability, multiplied by 2^32, that the distance to the next sampled object is larger than the index.
 extern uint32_t cs_sample_probability[CS_SAMPLE_DISTANCES + 1]; // the last element is 0
-// The index in cs_sample_probability at which the search for a random number starts. The highest eight bits of the
-// random number are the index of the entry.
+// For the highest eight bits of a random number: the index in cs_sample_probability at which the search for this number
+// starts.
 extern uint8_t cs_sample_guide[CS_SAMPLE_GUIDES];
 
 #pragma GCC visibility pop

@@ -1,5 +1,6 @@
-// The functions to which class metadata and zombies (the metadata copies of objects in quarantine) point, and the C
-// functions that the assembly code calls.
+// The assembly functions (stubs) to which the metadata of listed classes and zombies point, and the C functions that
+// they call. A class is listed while its objects go to the quarantine; an object in quarantine points to a zombie, a
+// copy of the class's metadata.
 #ifndef CS_QUARANTINE_STUBS_H
 #define CS_QUARANTINE_STUBS_H
 
@@ -20,19 +21,19 @@ extern const uint8_t cs_stubs_async[];
 cs_keep_function cs_keep_zero_pair;
 cs_keep_function cs_keep_diagnose_pair;
 
-// destroy.c: returns the function that puts objects of the class into the queue under the policy `policy`.
+// destroy.c: returns the function that puts objects of the class into slots under this policy.
 cs_keep_function *cs_keep_of(const cs_class *class, cs_mode policy);
 
 // destroy.c: the C functions that the stubs call. cs_quarantine_absorb handles the last release under the policy
-// absorb. cs_quarantine_unclaimed handles an object that could not be claimed. cs_quarantine_referred handles an object
-// that still has other references after its deinit.
+// absorb. The other two serve the policies zero and diagnose: cs_quarantine_unclaimed handles an object that could not
+// be claimed (destroy.c), and cs_quarantine_referred an object that still has other references after its deinit.
 SWIFTCC void cs_quarantine_absorb(cs_class *class, SWIFTSELF void *pointer);
 SWIFTCC void cs_quarantine_unclaimed(cs_class *class, SWIFTSELF void *pointer);
 cs_keep_function cs_quarantine_referred;
 // The runtime calls this function for the last release of an object whose metadata is a zombie.
 SWIFTCC void cs_quarantine_again(cs_class *class, SWIFTSELF void *pointer);
-// Returns the code at which a call of a method of an object in quarantine continues, or NULL if the call must return
-// zero. `context` is the context of an async call.
+// Handles a method call on an object in quarantine. Returns the code at which the call continues, or NULL if the call
+// must return zero. `word` is the index of the method in the metadata, and `context` the AsyncContext of an async call.
 const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_async, const void *frame,
                                uint64_t context);
 

@@ -1,6 +1,6 @@
 // The stubs of the quarantine. Words in the metadata of listed classes, and in zombies (the metadata copies of objects
-// in quarantine), point to these stubs. Each stub loads its index and jumps to the code that all stubs of its kind
-// share.
+// in quarantine), point to these stubs. Each stub loads its index (of the class, or of the method's word in the
+// metadata) and jumps to the code that all stubs of its kind share.
 //
 // There are CS_STUB_WORDS (1024) stubs for methods, the same number for async methods, and CS_QUARANTINE_CLASSES (2048)
 // stubs for each kind of destroy function. Each stub is CS_STUB_BYTES (16) long.
@@ -52,11 +52,11 @@ cs_stubs_async:
   .set OBJECT_COUNTS, 8
 
 // With Swift's calling convention (swiftcall), the object is in x20, which each function preserves. No other register
-// contains an argument. x0 receives the class, which is the first argument.
+// contains an argument. The macro loads the class into x0, as the first argument of the C function.
 //
-// The runtime has read the address of the stub from the metadata without an ordering. Without the barrier, the processor
-// might read the class before that address, and find no class yet. The barrier pairs with the store of the address in
-// class_table.c.
+// The runtime read the address of the stub from the metadata with a plain load. Without the barrier, the processor
+// might have read the class before that address, when there was no class yet. The barrier pairs with the store of the
+// address in class_table.c.
   .macro load_class
   dmb ishld
   adrp x0, cs_classes
@@ -82,10 +82,10 @@ again:
   load_class
   b cs_quarantine_again
 
-// For the policies zero and diagnose: claims the object, runs its deinit and puts it into the queue. This function is in
-// assembly, because it leaves no frame behind: the recorded stack of the release begins with the function of the runtime.
-// The class is passed as the fourth argument, as on x86-64. The values of the counts are CS_COUNTS_LAST, the same with
-// CS_COUNTS_CLAIM, and CS_COUNTS_DONE. Static assertions in destroy.c check them.
+// For the policies zero and diagnose: claims the object, runs its deinit and puts it into a slot. This function is in
+// assembly, so that it leaves no frame on the stack: the recorded stack of the release begins with the function of the
+// runtime. The class is passed to the last function as the fourth argument, as on x86-64. The values of the counts are
+// CS_COUNTS_LAST, the same with CS_COUNTS_CLAIM, and CS_COUNTS_DONE. Static assertions in destroy.c check them.
   .p2align 4
   .type deinit_and_keep, %function
 deinit_and_keep:
@@ -118,7 +118,7 @@ deinit_and_keep:
   ldar x12, [x11]
   cmp x12, x9
   b.ne 3f
-  // x16 may jump to a landing pad for calls.
+  // A jump through x16 is allowed to reach a landing pad for calls (`bti c`).
   ldr x16, [x3, #CLASS_KEEP]
   br x16
 2:
@@ -129,8 +129,8 @@ deinit_and_keep:
   .cfi_endproc
   .size deinit_and_keep, . - deinit_and_keep
 
-// If a call must return zero and its result has two words, this is the second word. stubs_x86_64.S explains the value.
-// The value is 0xE000000000000000, the second word of the empty string.
+// If a call must return zero, the second word of its result is this value, shifted left by 48 bits: 0xE000000000000000,
+// the second word of the empty string. stubs_x86_64.S explains it.
   .set EMPTY_STRING, 0xE000
 
 // Calls cs_quarantine_call(object, word, is_async, frame, context), and jumps to the code that it returns. All

@@ -1,6 +1,6 @@
 // The stubs of the quarantine. Words in the metadata of listed classes, and in zombies (the metadata copies of objects
-// in quarantine), point to these stubs. Each stub loads its index and jumps to the code that all stubs of its kind
-// share.
+// in quarantine), point to these stubs. Each stub loads its class, or the index of the method's word in the metadata,
+// and jumps to the code that all stubs of its kind share.
 //
 // There are CS_STUB_WORDS (1024) stubs for methods, the same number for async methods, and CS_QUARANTINE_CLASSES (2048)
 // stubs for each kind of destroy function. Each stub is CS_STUB_BYTES (16) long.
@@ -49,10 +49,10 @@ cs_stubs_again:
   .set COUNTS_CLAIMED, 0x102000003
   .set COUNTS_DONE, 0x102000001
 
-// For the policies zero and diagnose: claims the object, runs its deinit and puts it into the queue. This function is
-// in assembly, because a C function would save several registers around the call of the deinit. Only the class is
-// needed after the call. The class is passed as the fourth argument. The registers of the first three arguments are
-// then free. The first of them later holds the object that leaves the slot.
+// For the policies zero and diagnose: claims the object, runs its deinit and puts it into a slot. A C function would
+// save several registers around the call of the deinit, but only the class is needed after the call, so this function
+// is in assembly. The class is passed to the last function as the fourth argument. This leaves the registers of the
+// first three arguments free: the first one later holds the object that leaves the slot.
   .p2align 4
   .type deinit_and_keep, @function
 deinit_and_keep:
@@ -95,10 +95,9 @@ cs_stubs_async:
   .set index, index + 1
   .endr
 
-// If a call must return zero and its result has two words, this is the second word. The value is the second word of the
-// empty string, because a String of two zero words is invalid. The value is also valid as the second word of an
-// optional, a Double, a Data or a reference. If the result consists of two integers, the caller receives this value as
-// the second integer.
+// If a call must return zero, the second word of its result is this value: that of the empty string, because a String
+// of two zero words is invalid. It is harmless if the result is an optional, a Double, a Data or a reference. If the
+// result consists of two integers, the caller gets this value as the second one.
   .set EMPTY_STRING, 0xE000000000000000
 
 // Calls cs_quarantine_call(object, word, is_async, frame, context), and jumps to the code that it returns. All

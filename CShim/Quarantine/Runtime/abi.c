@@ -1,4 +1,4 @@
-// Finds the methods of a class in its vtable, with the descriptors of the class and of its superclasses.
+// Finds the methods in the vtable of a class. The descriptors of the class and of its superclasses list them.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -22,8 +22,8 @@ extern const char value_witnesses_of_native_objects[] __asm__("$sBoWV");
 #define METHOD_KIND_MASK UINT32_C(0x0F) // 0: method, 1: init, 2: getter, 3: setter, 4: modify, 5: read
 #define METHOD_INSTANCE  UINT32_C(0x10)
 #define METHOD_ASYNC     UINT32_C(0x40)
-// The method is a callee-allocated coroutine, which has a calling convention of its own. The vtable word of a coroutine
-// points to data and not to code.
+// The method is a callee-allocated coroutine, which has a calling convention of its own. Its vtable word points to data
+// and not to code.
 #define METHOD_CALLEE_ALLOCATES UINT32_C(0x100)
 
 #define CLASS_DESCRIPTOR_BYTES 44
@@ -103,8 +103,8 @@ static bool find_vtable(const uint8_t *descriptor, vtable *ret_vtable) {
   uint64_t word = at(descriptor, offset);
   const uint32_t count = at(descriptor, offset + 4);
   if ((flags & DESCRIPTOR_RESILIENT) != 0) {
-    // The offset of the vtable depends on the superclass's number of metadata words, which is not known at compile
-    // time. The runtime stores the number at this address.
+    // The offset of the vtable depends on the size of the superclass's metadata, which is not known at compile time.
+    // The runtime stores this size at the address `bounds`.
     const uint8_t *const bounds = descriptor + 24 + (int32_t)at(descriptor, 24);
     word += *(const uint64_t *)(uintptr_t)bounds / 8;
   }
@@ -118,9 +118,9 @@ static uint64_t implementation(const method_descriptor *method) {
   return (uint64_t)((intptr_t)&method->implementation + method->implementation);
 }
 
-// Visits the methods that the class `owner` introduced, and returns how many were skipped. Each word of the vtable in
-// the owner's metadata must agree with the method descriptor at the same index. If a word does not match, the layout is
-// unknown.
+// Visits the methods that the class `owner` introduced, and returns how many were skipped. The word of a method in the
+// owner's metadata must contain the address in its method descriptor. If it does not, the layout is unknown, and the
+// method is skipped.
 static uint32_t visit_own(const cs_metadata *owner, uint32_t words, cs_method_visitor *visitor, void *context) {
   vtable table;
   if (owner->descriptor == NULL || !find_vtable(owner->descriptor, &table)) return 1;
@@ -129,7 +129,7 @@ static uint32_t visit_own(const cs_metadata *owner, uint32_t words, cs_method_vi
     const method_descriptor *const method = &table.methods[index];
     const uint32_t word = table.word + index, kind = method->flags & METHOD_KIND_MASK;
     const bool is_async = (method->flags & METHOD_ASYNC) != 0, yields = kind == 4 || kind == 5;
-    // Methods that are called with a metatype are skipped, because their calls do not use an object.
+    // Ignores methods that are called on the type itself, because these calls do not use an object.
     if ((method->flags & METHOD_INSTANCE) == 0 || kind == 1 || method->implementation == 0) continue;
     if (kind > 5 || (method->flags & METHOD_CALLEE_ALLOCATES) != 0 || (is_async && yields) || word >= words ||
         cs_metadata_words(owner)[word] != implementation(method)) {

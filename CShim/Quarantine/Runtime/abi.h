@@ -49,8 +49,8 @@ typedef struct cs_object {
 #define CS_COUNTS_STRONG_MASK   (UINT64_C(0x3FFFFFFF) << CS_COUNTS_STRONG_SHIFT)
 #define CS_COUNTS_SIDE_TABLE    (UINT64_C(3) << 62)
 #define CS_COUNTS_IMMORTAL      UINT64_C(0xFFFFFFFF)
-// The value of the counts at the last release of an object that has no weak and no unowned references. The counts then
-// contain the flag "deiniting", the object's unowned reference to itself, and the flag PureSwiftDealloc.
+// The counts when the runtime calls the destroy function for the last release of an object that has no weak and no
+// unowned references: the flag "deiniting", the object's unowned reference to itself, and the flag PureSwiftDealloc.
 #define CS_COUNTS_LAST (CS_COUNTS_DEINITING | UINT64_C(1) << CS_COUNTS_UNOWNED_SHIFT | 1)
 
 // Returns the address of an object's counts. The counts are in word 1 of the object, or in the side table that the
@@ -61,8 +61,8 @@ static inline uint64_t *cs_object_counts(cs_object *object) {
   return (uint64_t *)(uintptr_t)(((counts & ~CS_COUNTS_SIDE_TABLE) << 3) + 16);
 }
 
-// The number that the quarantine adds to the unowned count of an object to claim the object. Programs never have this
-// many unowned references to one object.
+// The number that the quarantine adds to the unowned count of an object to claim the object. No program has this many
+// unowned references to one object.
 #define CS_CLAIM        (UINT64_C(1) << 24)
 #define CS_COUNTS_CLAIM (CS_CLAIM << CS_COUNTS_UNOWNED_SHIFT)
 
@@ -86,11 +86,11 @@ static inline const uint64_t *cs_metadata_words(const cs_metadata *metadata) {
 }
 
 // Returns whether this is the metadata of a native class. Checks the words of the metadata and the first word of its
-// descriptor. `metadata` can point into a copy of the metadata. The copy must include the two words before the address
-// point (the address to which objects point).
+// descriptor. `metadata` is the address to which objects point. It can be in a copy of the metadata, which must include
+// the two words before this address.
 bool cs_metadata_is_class(const cs_metadata *metadata, uint32_t descriptor_flags);
 
-// A method in the vtable. Its descriptor was compared with the metadata of the class that introduced the method.
+// A method in the vtable. Its word in the metadata and its descriptor refer to the same code.
 typedef struct cs_method {
   uint32_t word; // index of the word in the metadata
   bool is_async; // whether the word points to an async function pointer, and not to code
@@ -99,8 +99,8 @@ typedef struct cs_method {
 
 typedef void cs_method_visitor(cs_method method, void *context);
 
-// Returns the number of words at the start of an object's fields that the runtime uses. Only actors have words that the
-// runtime uses.
+// Returns the number of words at the start of an object's fields that the runtime itself uses: only actors have such
+// words.
 uint32_t cs_metadata_own_words(const cs_metadata *metadata);
 
 // Visits each instance method that the class has or inherits. Returns the number of vtable words that were skipped,

@@ -22,7 +22,8 @@ bool cs_metadata_is_readable_class(const cs_metadata *metadata) {
   return copy->kind == 0 && cs_read_at(copy->descriptor, &flags, sizeof flags) && cs_metadata_is_class(copy, flags);
 }
 
-// The system call changes no bit of the word, by an atomic operation. The call fails if the memory is read-only.
+// This futex operation atomically ORs 0 into the word, which changes nothing. The system call fails if the memory is
+// read-only.
 bool cs_is_writable(void *word) {
   uint32_t unused = 0;
   const long nothing = FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_LT, 0);

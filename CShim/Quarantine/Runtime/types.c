@@ -1,4 +1,5 @@
-// Finds the classes of this process in the type records that each image contains for the Swift runtime.
+// Finds the classes of this process: each image (executable or shared library) contains type records for the Swift
+// runtime.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -74,7 +75,7 @@ static bool full_name(uintptr_t descriptor, char *ret_name) {
   uint32_t count = 0;
   for (uintptr_t at = descriptor; at != 0; at = follow(at + OFFSET_OF_PARENT)) {
     const uint32_t kind = *(const uint32_t *)at & KIND_MASK;
-    // Extensions are skipped, because the names of the types in them start with the module that contains the extension.
+    // Skips an extension, so that the name continues with the module that contains the extension.
     if (kind == KIND_EXTENSION || kind == KIND_ANONYMOUS) continue;
     if (kind != KIND_MODULE && (kind < KIND_CLASS || kind > KIND_ENUM)) return false;
     if (count == CONTEXTS_MAX) return false;
@@ -118,8 +119,8 @@ static bool visit_image(const image_sections *sections, void *context) {
   const void *const start = (const void *)sections->types.start;
   const bool is_in_executable = dladdr(start, &image) != 0 && image.dli_fbase == visit->executable;
   for (uintptr_t at = sections->types.start; at + 4 <= sections->types.start + sections->types.length; at += 4) {
-    // The two lowest bits contain the kind of reference: 0 means that it refers to the descriptor, and 1 that it refers
-    // to a pointer to the descriptor.
+    // The two lowest bits of a type record are its kind: 0 means that the record refers to the descriptor, and 1 that
+    // it refers to a pointer to the descriptor.
     const int32_t offset = relative(at);
     const uintptr_t target = at + (uintptr_t)(intptr_t)(offset & ~3);
     const uintptr_t descriptor = (offset & 3) == 1 ? *(const uintptr_t *)target : target;

@@ -30,8 +30,8 @@ static const char *sanitizer(void) {
   return NULL;
 }
 
-// Tests the layout that the runtime uses. The test uses objects of a class that the program does not use. The
-// test checks three facts. If one of them were wrong, the quarantine would corrupt memory.
+// The state of a test of the runtime's object layout, with objects of a class that the program does not use. The test
+// checks three facts; if one of them were wrong, the quarantine would corrupt memory.
 // 1. A last release calls the function in the word before the metadata's value witnesses, with the object as self.
 // 2. When the runtime calls this function, the counts contain the flag "deiniting" at the expected bit.
 // 3. If an object has a weak reference, its counts are in a side table, to which word 1 of the object points.
@@ -49,7 +49,7 @@ static const char *judge(cs_object *object) {
     return "a weak reference does not move an object's reference counts to a side table";
   uint64_t side[3] = {0};
   const uint64_t *const word = cs_object_counts(object);
-  // The side table is read with a system call, because the address that this code expects can be invalid.
+  // Reads the side table with a system call, because its assumed address can be invalid.
   if (!cs_read_at(word - 2, side, sizeof side) || side[0] != (uintptr_t)object)
     return "the side table of an object is not at the expected address";
   if ((side[2] & CS_COUNTS_DEINITING) == 0 || cs_counts_unowned(side[2]) != 1 || cs_counts_strong(side[2]) != 0)

@@ -1,5 +1,5 @@
-// Adds classes to the class table and removes them; defines the table's lock. Objects of a class in the table go to the
-// quarantine at their last release.
+// Lists and unlists classes; defines the lock of the class table. Objects of a listed class go to the quarantine at
+// their last release.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -20,8 +20,8 @@
 #include "../Table/fields.h"
 #include "../Table/places.h"
 
-// The maximum number of rounds of a drain (cs_quarantine_drain), which evicts all objects of all classes. The first
-// round can miss objects that other threads are already admitting. The later rounds evict these objects.
+// The maximum number of rounds of cs_quarantine_drain(), which evicts all objects of all classes. The first round can
+// miss objects that other threads are just putting into slots. Later rounds evict them.
 #define DRAIN_ROUNDS 100
 #define IS_DRAINED   UINT32_C(2)
 
@@ -30,7 +30,7 @@ static bool is_prepared; // protected by the lock
 
 static cs_slot *make_slots(void) {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  // Most pages of this mapping are never used, because for the default limit, the slots of a class fit into one page.
+  // Most pages of this mapping are never used: with the default limit, the slots of a class fit into one page.
   void *const memory = mmap(NULL, CS_CLASS_SLOTS * sizeof(cs_slot), PROT_READ | PROT_WRITE, flags, -1, 0);
   return memory == MAP_FAILED ? NULL : (cs_slot *)memory + CS_EXPLORER_SLOTS;
 }
@@ -48,9 +48,9 @@ static void measure_fields(cs_class *class) {
   if (class->audited_end > first + CS_FIELDS_AUDITED) class->audited_end = first + CS_FIELDS_AUDITED;
 }
 
-// Returns whether all objects of a class have the same size. Only classes of the Swift standard library and of
-// Foundation, and their subclasses, can have tail-allocated elements. Examples are ManagedBuffer, and the classes whose
-// objects Foundation creates with _CFRuntimeCreateInstance.
+// Returns whether all objects of a class have the same size. Objects with tail-allocated elements differ in size. Only
+// classes of the Swift standard library and of Foundation, and their subclasses, can have such elements, for example
+// ManagedBuffer and the classes whose objects Foundation creates with _CFRuntimeCreateInstance.
 static bool has_one_size(const cs_metadata *metadata) {
   static const char swift[] = "Swift.", foundation[] = "Foundation";
   for (; metadata != NULL; metadata = metadata->superclass) {
@@ -107,7 +107,7 @@ static cs_quarantine_error list(const cs_metadata *metadata, cs_mode policy, uin
   atomic_store(&class->is_listed, 1);
   cs_publish_class(class);
   if (policy != CS_MODE_ABSORB) atomic_store(&class->keep, cs_keep_of(class, policy));
-  // After this store, last releases on other threads put objects into the queue.
+  // After this store, last releases on other threads put objects of the class into the quarantine.
   const uint8_t *const stubs = policy == CS_MODE_ABSORB ? cs_stubs_absorb : cs_stubs_now;
   __atomic_store_n(cs_metadata_destroy(metadata), stub_of(stubs, class), __ATOMIC_SEQ_CST);
   return CS_QUARANTINE_OK;
@@ -143,8 +143,8 @@ bool cs_quarantine_unlist(const void *pointer) {
   const bool is_listed = class != NULL && (atomic_load(&class->is_listed) & 1) != 0;
   if (is_listed) {
     __atomic_store_n(cs_metadata_destroy(class->metadata), class->destroy, __ATOMIC_SEQ_CST);
-    // If a release is in progress on another thread, either that release reads this value, or cs_queue_empty finds its
-    // object in a slot.
+    // If a last release is in progress on another thread, that thread either reads this value, or cs_queue_empty finds
+    // its object in a slot.
     atomic_store(&class->is_listed, 0);
     cs_class_close(class);
     cs_publish_class(class);
@@ -177,8 +177,8 @@ bool cs_quarantine_class(uint32_t index, cs_quarantine_counts *ret_counts) {
   return true;
 }
 
-// During a drain, no object is admitted to the quarantine. Otherwise, the drain might never end while other threads
-// release objects.
+// Pauses the admission of objects to the quarantine during a drain. Otherwise, the drain might never end while other
+// threads release objects.
 static void pause_all(bool is_paused) {
   pthread_mutex_lock(&lock);
   for (uint32_t index = 0; index < cs_class_count(); index++) {
@@ -226,8 +226,8 @@ uint64_t cs_quarantine_bytes(void) {
 
 void cs_quarantine_set_stacks(bool is_on) {
   atomic_store(&cs_stacks_are_on, is_on ? 1 : 0);
-  // A forked child must not take the lock, because a thread that exists only in the parent can hold it. The child does
-  // not need the lock, because its quarantine admits no objects.
+  // A forked child must not take the lock, which a thread that exists only in the parent can hold. The child also does
+  // not need to, because its quarantine admits no objects.
   if (cs_quarantine_is_forked()) return;
   pthread_mutex_lock(&lock);
   for (uint32_t index = 0; index < cs_class_count(); index++) {

@@ -1,7 +1,7 @@
-// Finds the objects to which the registers of a crash point. Searches for these objects in the slots of the quarantine,
-// in the reaper's queue, and in the freed-object records (records of objects that have left the quarantine). The code
-// runs in the signal handler, and calls only functions that trusted.h declares as signal-safe. Other threads can write
-// the slots while this code reads them.
+// Finds the objects in quarantine, and the freed objects, to which the registers of a crash point. Searches in the
+// slots of the quarantine, in the queue of the reaper (the thread that runs deferred deinits), and in the freed-object
+// records (records of objects that have left the quarantine). The code runs in the signal handler, and calls only
+// functions that trusted.h declares as signal-safe. Other threads can write the slots while this code reads them.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -25,13 +25,13 @@
 // The maximum number of slots that are searched, in all classes together. Without this limit, the search might read
 // half a million slots (32 MiB), which takes too long during a crash.
 #define PLACE_LIMIT (1 << 17)
-// The maximum number of attempts to read a slot. If a slot keeps changing, its object is leaving the quarantine at this
-// time. If a slot stays locked, the thread that locked it was stopped, for example by the halt.
+// The maximum number of attempts to read a slot. More would not help: a slot that stays locked belongs to a thread that
+// was stopped, for example by the crash handler, and a slot that keeps changing no longer contains the object.
 #define READS     3
 #define MARKS     256
 #define ALIGNMENT UINT64_C(16)
 
-// An address from a register, and the data of the latest release record of an object with this address.
+// An address from a register, and the record of the last release of the latest object with this address.
 typedef struct pointer {
   uint64_t address;
   uint64_t ticks;
@@ -45,8 +45,8 @@ typedef struct pointer {
 typedef struct pointers {
   uint32_t count;
   pointer list[POINTERS];
-  // A set of bits (a Bloom filter): each searched address sets one bit. For most records, one test of a bit shows that
-  // the record's address is not searched for.
+  // A Bloom filter: each searched address sets one bit. For most records, one test of a bit shows that their address is
+  // not among the searched ones.
   uint64_t marks[MARKS / 64];
 } pointers;
 
@@ -62,8 +62,8 @@ static void add(pointers *pointers, uint64_t address) SIGNAL_SAFE {
   pointers->marks[mark_of(address) / 64] |= UINT64_C(1) << mark_of(address) % 64;
 }
 
-// Adds the addresses of the objects to which a register can point. A register can point to the start of an object, to
-// its reference counts or to its first field.
+// Adds the addresses of the objects to which registers can point: to the start of an object, to its reference counts or
+// to its first field.
 static void add_registers(pointers *pointers, const cs_ring_registers *registers) SIGNAL_SAFE {
   for (uint64_t index = 0; index < registers->general_count && index < CS_RING_REGISTER_LIMIT; index++) {
     const uint64_t value = registers->general[index];
@@ -112,8 +112,7 @@ static void search_places(const cs_class *class, pointers *pointers, uint32_t *l
   }
 }
 
-// Searches the queue of the reaper (the thread that runs deferred deinits). Under the policy absorb, the queue also
-// contains the object whose deinit is running.
+// Searches the queue of the reaper, which also contains the object whose deinit is running.
 static void search_waiting(pointers *pointers) SIGNAL_SAFE {
   cs_slot record;
   for (uint32_t index = 0; index < pointers->count; index++) {
@@ -132,7 +131,8 @@ static void search_freed_objects(pointers *pointers) SIGNAL_SAFE {
   }
 }
 
-// This function is not inlined, because its local incident would enlarge the stack frame of the caller.
+// Records an incident for an object that was found. Not inlined, because the incident would enlarge the caller's stack
+// frame.
 __attribute__((noinline)) static bool show(const pointer *pointer, const cs_ring_record *record,
                                            cs_quarantine_incident_sink *sink) SIGNAL_SAFE {
   cs_quarantine_stack stack;

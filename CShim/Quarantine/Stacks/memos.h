@@ -1,6 +1,7 @@
-// A cache of the stacks that a thread has recently unwound. The result of an unwind depends only on the first frame and
-// on two words of each visited frame. If these words have not changed since the last unwind, the result of that unwind
-// is still valid. Comparing the words takes a third of the instructions that an unwind takes.
+// A cache of the stacks that a thread has recently unwound; an entry is called a memo. The result of an unwind depends
+// only on the address of the first frame and on two words of each visited frame. If these words have not changed since
+// an earlier unwind, its result is still valid. Comparing the words takes a third of the instructions that an unwind
+// takes.
 #ifndef CS_MEMOS_H
 #define CS_MEMOS_H
 
@@ -15,8 +16,8 @@
 #define CS_MEMO_FRAMES (CS_QUARANTINE_FRAMES + 2)
 
 typedef struct cs_memo_frame {
-  // An address on this thread's stack, near or above the start of the unwind. The stack is still mapped there. The
-  // address can also be that of an async context.
+  // The address of the two words: on this thread's stack, near or above the start of the unwind, where the stack is
+  // still mapped. In the last elements, it is the address of an async context.
   const cs_pair *at;
   uint64_t reserved;
   cs_pair words; // the address of the next frame, and the return address
@@ -24,9 +25,9 @@ typedef struct cs_memo_frame {
 
 typedef struct cs_memo {
   uintptr_t frame;          // 0: the entry is free
-  const cs_memo_frame *end; // the end of the frames; if the number of frames is odd, the last frame is stored twice
+  const cs_memo_frame *end; // the end of the frames; if their number is odd, the last one is stored twice
   uint32_t number;          // the number of the stack in the table of stacks
-  uint32_t contexts;        // the number of contexts of async functions, which are stored from `end` on
+  uint32_t contexts;        // the number of async contexts, which are stored from `end` on
   cs_memo_frame frames[CS_MEMO_FRAMES];
 } cs_memo;
 
@@ -38,8 +39,8 @@ static inline cs_memo *cs_memo_of(cs_memos *memos, uintptr_t frame) {
   return &memos->memos[frame / 16 % CS_MEMOS];
 }
 
-// Reading the contexts is safe, because all of them are still allocated. The stack still refers to the first context,
-// and each context still refers to the next one.
+// Returns whether the async contexts are unchanged. Reading them is safe: the stack still refers to the first context,
+// and each unchanged context to the next one, so all of them are still allocated.
 READS_FRAMES static inline bool cs_memo_contexts_hold(const cs_memo *memo) {
   const cs_memo_frame *const contexts = memo->end;
 #pragma clang loop unroll(disable)

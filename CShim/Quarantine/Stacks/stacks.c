@@ -114,8 +114,8 @@ READS_FRAMES static void walk_contexts(uint64_t context, walk *walk) {
 }
 
 // Stores the return addresses, beginning with the frame at `at`. Each frame must be above the previous frame and on
-// this thread's stack. The async callers of an async function are not on the stack. After the frame of an async
-// function, the stack contains the functions that run the function's task. They are not stored.
+// this thread's stack. After the frame of an async function, the stack contains only the functions that run its task.
+// Instead of them, stores the async callers, which are not on the stack.
 READS_FRAMES static void walk_from(uintptr_t at, walk *ret_walk) {
   const cs_thread *const thread = cs_thread_known();
   const uintptr_t end = thread->stack_end - 2 * sizeof(uint64_t);
@@ -188,8 +188,8 @@ void cs_stack_read(uint32_t number, cs_quarantine_stack *ret_stack) SIGNAL_SAFE 
   if (number == 0 || number > STACKS) return;
   const kept_stack *const kept = &stacks[number - 1];
   const uint32_t found = atomic_load_explicit(&kept->count, memory_order_acquire);
-  // The count exceeds CS_QUARANTINE_FRAMES only if other code has overwritten the table. Even with an overwritten
-  // count, the signal handler must not read past the array.
+  // The count exceeds CS_QUARANTINE_FRAMES only if other code has overwritten the table. Even then, the signal handler
+  // must not read past the array.
   const uint32_t count = found < CS_QUARANTINE_FRAMES ? found : CS_QUARANTINE_FRAMES;
   for (uint32_t index = 0; index < count; index++)
     ret_stack->frames[index] = kept->frames[index];

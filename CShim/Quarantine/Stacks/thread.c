@@ -27,8 +27,8 @@ void cs_thread_learn(void) {
   cs_thread *const thread = &cs_this_thread;
   const uint32_t number = (uint32_t)syscall(SYS_gettid);
   thread->random = cs_ticks() ^ (uint64_t)number << 32;
-  // These bounds include no address, so no frame is read. They stay in force if the query of the thread's stack below
-  // fails. On the main thread, for example, the query fails if no file descriptor is free.
+  // These bounds include no address, so no frame is read. They stay if the query of the thread's stack below fails. On
+  // the main thread, for example, the query fails if no file descriptor is free.
   thread->stack_start = UINTPTR_MAX;
   thread->stack_end = UINTPTR_MAX;
   thread->number = number;

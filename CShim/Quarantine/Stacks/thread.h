@@ -20,7 +20,7 @@ static inline cs_thread *cs_thread_known(void) {
   if (__builtin_expect(cs_this_thread.number == 0, false)) cs_thread_learn();
   return &cs_this_thread;
 }
-// Precondition: cs_thread_known() was called on this thread. Returns a random number of Wang Yi's generator wyrand.
+// Returns a random number of Wang Yi's generator wyrand. Precondition: cs_thread_known() was called on this thread.
 static inline uint64_t cs_thread_random(void) {
   const uint64_t state = cs_this_thread.random += UINT64_C(0xA0761D6478BD642F);
   const __uint128_t product = (__uint128_t)state * (state ^ UINT64_C(0xE7037ED1A0B428DB));

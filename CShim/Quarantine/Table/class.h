@@ -1,4 +1,6 @@
-// The quarantine's data about a class that is or was listed.
+// The quarantine's data about a class that is or was listed. While a class is listed, its objects get a slot in the
+// quarantine at their last release. Most slots of a class form a queue: the object that was released first is replaced
+// first. The other slots form the explorer, in which a random object is replaced.
 #ifndef CS_QUARANTINE_CLASS_H
 #define CS_QUARANTINE_CLASS_H
 
@@ -8,45 +10,43 @@
 // The number of vtable words that can be replaced. There is a stub for each of them (stubs.h).
 #define CS_STUB_WORDS 1024
 
-// A word with which the policy zero fills an object. It consists of the empty value of the field, and of a mask. The
-// mask selects the bits that keep the value from the deinit.
+// How the policy zero fills one word of an object: with the empty value of the fields, except the bits in the mask
+// `kept`, which keep the value that the deinit left.
 typedef struct cs_empty_word {
   uint64_t value;
   uint64_t kept;
 } cs_empty_word;
 
-// A class that is or was listed. The structure is never freed, because zombies (metadata copies of the class) refer to
-// it.
+// A class that is or was listed. The structure is never freed, because the class's zombie refers to it.
 typedef struct cs_class cs_class;
-// stubs_x86_64.S explains why the class is the fourth argument, which AArch64 has as well. The first three arguments
-// are unused.
+// The first three arguments are unused: stubs_x86_64.S explains why the class is the fourth one.
 typedef SWIFTCC void cs_keep_function(uint64_t u0, uint64_t u1, uint64_t u2, cs_class *class, SWIFTSELF void *object);
 
 struct cs_class {
-  // The fields that each last release reads are in one cache line. The stubs contain the offsets of the first two
-  // fields.
+  // The fields that each last release reads are in one cache line. The assembly code of the stubs contains the offsets
+  // of the first two fields.
   cs_destroy_function *destroy;
-  // The function that puts an object into the queue after its deinit has ended, under the policies zero and diagnose.
+  // Under the policies zero and diagnose: the function that puts an object into a slot after its deinit has ended.
   cs_keep_function *_Atomic keep;
   const cs_metadata *metadata;
   const cs_metadata *zombie; // the zombie: the copy of the metadata to which objects in quarantine point
-  // The first slot of the class's queue. The queue's slots follow at ascending addresses. The slots of the explorer,
-  // which evicts at random (turn.h), are before the first slot of the queue, at descending addresses. For the default
-  // limit, the slots of the queue and of the explorer are in one page.
+  // The first slot of the class's queue. The other slots of the queue follow it, and the slots of the explorer (turn.h)
+  // precede it. With the default limit, all slots of a class are in one page.
   cs_slot *slots;
   // The counters of the class. They are in the ring, where crashd reads them, or in `own` if there is no ring.
   cs_ring_class *_Atomic counts;
-  // A turn is the address of the slot that an object gets next. If a turn (the address of the next slot, turn.h) is
-  // below this bound, the object gets this slot of the queue. The bound is the turn of the next object that goes to the
-  // explorer, or the end of the queue. If the bound is 0, the fast path is disabled. When the fast path is enabled, the
-  // bound is first the number of slots, which is lower than any turn.
+  // A turn is the address of the slot in the queue that an object gets (turn.h). If a turn is below this bound, the
+  // object gets that slot. The bound is the turn of the next object that goes to the explorer, or the end of the queue.
+  // If the bound is 0, the fast path is disabled. When the fast path is enabled, the bound starts as the number of
+  // slots, which is lower than any turn.
   _Atomic uintptr_t bound;
-  _Atomic uint32_t is_listed; // bit 0: the class is listed; bit 1: the quarantine is being drained
+  _Atomic uint32_t is_listed; // bit 0: the class is listed; bit 1: admission is paused, because cs_quarantine_drain()
+                              // runs
   uint32_t index;
   _Alignas(64) _Atomic uintptr_t turn; // the address of the next slot; wraps around after the last slot
   // The bounds of the fields, in words from the start of an object. The fields start after the words that the runtime
-  // uses. If the last word belongs only partly to the object, it is filled through a mask. A guard page slot has its
-  // edge bytes directly after the object.
+  // uses. If only a part of the last word belongs to the object, it is filled through a mask: the bytes after an object
+  // in a guard page slot must not change (edges.h).
   _Alignas(64) uint32_t first_field;
   uint32_t filled_end;
   uint32_t audited_end;
@@ -65,9 +65,9 @@ struct cs_class {
   cs_ring_class own;
 };
 
-// The explorer is an additional part of the quarantine. It evicts objects at random. Some of its objects therefore stay
-// longer than they would in the queue.
-#define CS_EXPLORER_SHARE 5 // the explorer has the queue's limit divided by this number
+// Because the explorer replaces objects at random, some of its objects stay longer in quarantine than they would in the
+// queue.
+#define CS_EXPLORER_SHARE 5 // the explorer has at most the queue's limit divided by this number
 #define CS_SLOTS_A_PAGE   (4096 / sizeof(cs_slot))
 // The number of the explorer's slots that share a page with the start of the queue. The explorer's other slots fill
 // whole pages.
@@ -85,8 +85,8 @@ _Static_assert(CS_EXPLORER_FIRST >= 50 / CS_EXPLORER_SHARE && CS_EXPLORER_FIRST 
 // Marks a rarely called function that preserves all registers except one. Its caller therefore need not save registers.
 #define CS_SELDOM __attribute__((preserve_most, noinline, cold))
 
-// Adds one to a counter of a class. A relaxed load of `counts` suffices, because a processor accesses the counters only
-// after it has loaded their address.
+// Adds one to a counter of a class. A relaxed load of `counts` suffices, because the access to a counter depends on the
+// loaded address.
 #define CS_COUNT(class, field)                                                                                         \
   __atomic_fetch_add(&atomic_load_explicit(&(class)->counts, memory_order_relaxed)->field, 1, __ATOMIC_RELAXED)
 

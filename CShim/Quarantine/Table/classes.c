@@ -31,8 +31,8 @@ bool cs_quarantine_is_forked(void) {
 }
 
 // Marks this process as a forked child. In a forked child, slots that other threads had locked at the fork stay locked,
-// and the reaper's work can be half finished. New objects are therefore deallocated as usual, and objects in quarantine
-// stay there.
+// and the reaper's work can be half finished. From now on, objects are therefore deallocated as usual, and objects in
+// quarantine stay there.
 void cs_classes_forget(void) {
   if (cs_class_count() == 0) return;
   atomic_store(&is_forked, 1);

@@ -1,4 +1,4 @@
-// The table of classes that are or were listed. A class is never freed.
+// The table of classes that are or were listed (class.h). A class is never removed.
 #ifndef CS_QUARANTINE_CLASSES_H
 #define CS_QUARANTINE_CLASSES_H
 
@@ -16,8 +16,8 @@ bool cs_is_zombie(const void *metadata);
 // Adds a class to the table. Precondition: the caller holds the lock of class_table.c, and the table has a free entry.
 void cs_classes_add(cs_class *class);
 
-// Disables the fast path of last releases of the class. The next last release then checks how many slots the class can
-// have, because the budget or the class has changed.
+// Disables the fast path of last releases of the class. Called after a change of the budget or of the class: the next
+// last release takes the slow path, which determines again how many slots the class can have.
 void cs_class_close(cs_class *class);
 
 // Returns whether this is a forked child of a process that had listed classes.

@@ -1,8 +1,8 @@
 // Determines the values with which the policy zero fills the fields of an object: the empty value of each field's type.
 // For numbers, optionals and most enums, the empty value consists of zero bytes. The empty value of an array, a set, a
-// dictionary or a string is not zero. The empty value of a collection points to a singleton of the standard library. A
-// reference, a closure and an existential have no empty value. A field of such a type keeps the value that the deinit
-// left. A thread that reads such a field finds the same value as without the quarantine.
+// dictionary or a string is not zero. That of a collection points to a singleton of the standard library. A reference,
+// a closure and an existential have no empty value: a field of such a type keeps the value that the deinit left, as it
+// would without the quarantine.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -50,7 +50,8 @@ extern SWIFTCC const void *swift_reflectionMirror_recursiveChildMetadata(const v
 extern SWIFTCC const void *swift_getTypeByMangledNameInContext(const void *name, size_t bytes, const void *context,
                                                                const void *arguments);
 
-// The descriptors of the types whose empty value is not zero, and the singletons to which these empty values point.
+// The descriptors of the types whose empty value is not zero, the metadata of raw pointers, and the singletons to which
+// empty values point.
 extern const uint8_t array_descriptor[] __asm__("$sSaMn");
 extern const uint8_t contiguous_descriptor[] __asm__("$ss15ContiguousArrayVMn");
 extern const uint8_t dictionary_descriptor[] __asm__("$sSDMn");
@@ -87,7 +88,7 @@ static void leave(planning *planning, uint64_t offset, uint64_t bytes) {
       planning->words[(at - first) / 8].kept |= UINT64_C(0xFF) << (at - first) % 8 * 8;
 }
 
-// The description of a type's fields or of an enum's cases. Cases with a payload come first.
+// The description of one field of a type or of one case of an enum. Cases with a payload come first.
 typedef struct field_record {
   uint32_t flags;
   int32_t type_name; // offset relative to this field; 0: there is no such string
@@ -125,8 +126,8 @@ static const void *payload_type(const void *type, const int32_t *descriptor, uin
   return swift_getTypeByMangledNameInContext(name, name_bytes(name), descriptor, (const uint64_t *)type + 2);
 }
 
-// Returns whether zero bytes are a valid value of an enum. Zero bytes must represent a case without a payload, or a
-// case whose payload is trivial (has no references).
+// Returns whether zero bytes are a valid value of an enum: they represent a case without a payload, or with a payload
+// that has no references.
 static bool is_zero_a_value(const void *type) {
   if (is_plain(type)) return true;
   static const uint64_t zeros[32];
@@ -140,8 +141,8 @@ static bool is_zero_a_value(const void *type) {
   return payload != NULL && is_plain(payload);
 }
 
-// Returns whether the type's descriptor refers to field descriptions. A compiler option (-disable-reflection-metadata)
-// omits the field descriptions. Without them, the runtime's functions would print a warning.
+// Returns whether the type's descriptor refers to field descriptions. The compiler option -disable-reflection-metadata
+// omits them, and the runtime's functions would then print a warning.
 static bool has_fields(const void *descriptor) {
   return ((const int32_t *)descriptor)[DESCRIPTOR_FIELDS] != 0;
 }
@@ -190,7 +191,7 @@ static void plan_type(planning *planning, const void *type, uint64_t offset, uin
     // All other types have no empty value: classes, existentials, functions and metatypes.
     is_left = true;
   }
-  // The value witnesses in the metadata of a class describe a reference to an object.
+  // For a class, the value witnesses describe a reference to an object, so WITNESS_SIZE is the size of a reference.
   if (is_left) leave(planning, offset, witnesses_of(type)[WITNESS_SIZE]);
 }
 

@@ -7,8 +7,8 @@
 
 #define CS_FIELDS_AUDITED 16 // the maximum number of words of an object that are checked for changes
 
-// The checksum takes only two instructions for each word. Because the factor is odd, a change of a single word always
-// changes the checksum.
+// Computes a checksum with only two instructions for each word. Because the factor is odd, a change of a single word
+// always changes the checksum.
 static inline uint64_t cs_fields_checksum(const cs_class *class, const cs_object *object) {
   const uint64_t *word = (const uint64_t *)object + class->first_field;
   const uint64_t *const end = (const uint64_t *)object + class->audited_end;

@@ -26,10 +26,11 @@ static uint64_t in_use(void) {
 void cs_freed_object_put(const cs_slot *slot, const cs_object *object) {
   cs_freed_object *const record =
       &cs_freed_objects[atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) % in_use()];
-  // If the table has wrapped around, another thread can still be writing this record. The record of that thread is the
-  // later one, so this thread drops its own record.
+  // If the table has wrapped around, two threads can write the same record at the same time. The thread that finds it
+  // locked drops its own record.
   if (atomic_exchange(&record->object, (const cs_object *)CS_SLOT_BUSY) == CS_SLOT_BUSY) return;
-  // A reader that reads one of the writes below also reads that the record is locked (cs_freed_object_read).
+  // The fence orders the lock before the writes below: a reader that reads one of them also reads that the record is
+  // locked (cs_freed_object_read).
   cs_store_fence();
   record->ticks = slot->ticks;
   memcpy(&record->label, &slot->label, sizeof *record - offsetof(cs_freed_object, label));

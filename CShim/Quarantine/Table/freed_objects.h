@@ -1,6 +1,6 @@
-// The table of freed-object records: the release records of objects that have left the quarantine. Most freed-object
-// records are in the slots, and not in this table. This table contains those of the policy absorb, under which objects
-// leave their slots before their deinit runs.
+// A table of freed-object records: the records of the last release of objects that have left the quarantine. This table
+// contains only those of the policy absorb, under which objects leave their slots before their deinit runs. All other
+// freed-object records are in the slots (slot.h).
 #ifndef CS_QUARANTINE_FREED_OBJECTS_H
 #define CS_QUARANTINE_FREED_OBJECTS_H
 
@@ -8,8 +8,8 @@
 
 #define CS_FREED_OBJECTS 1024 // a power of two
 
-// The fields are the same as in the first half of a slot. As in a slot, the thread that exchanges `object` for
-// CS_SLOT_BUSY is then allowed to write the other fields.
+// The fields are the same as in the first half of a slot. As in a slot, a thread locks the record by exchanging
+// `object` for CS_SLOT_BUSY, and then writes the other fields.
 typedef struct cs_freed_object {
   const cs_object *_Atomic object;
   uint64_t ticks;
@@ -43,7 +43,8 @@ static inline bool cs_freed_object_read(const cs_freed_object *record, const voi
   ret_slot->thread = __atomic_load_n(&record->thread, __ATOMIC_RELAXED);
   ret_slot->stack = __atomic_load_n(&record->stack, __ATOMIC_RELAXED);
   atomic_thread_fence(memory_order_acquire);
-  // acquire: the ticks and the label are read after the object, to which they then belong.
+  // If `object`, `ticks` and `label` are unchanged, all fields that were read belong to this object. acquire: the
+  // second reads of the ticks and the label follow the second read of the object.
   return atomic_load_explicit(&record->object, memory_order_acquire) == object &&
          __atomic_load_n(&record->ticks, __ATOMIC_RELAXED) == ticks &&
          __atomic_load_n(&record->label, __ATOMIC_RELAXED) == label;

@@ -13,10 +13,11 @@ _Atomic uint64_t cs_budget = 1 << 20;
 _Atomic int64_t cs_budget_left = 1 << 20;
 const uint64_t cs_slot_marks[2][2];
 
-// Finds the latest release record of the object in the slots of a class.
+// Finds the record of the object in the slots of a class; if `is_past` is true, the latest freed-object record of the
+// object.
 static bool find(const cs_class *class, const cs_object *object, bool is_past, cs_slot *ret_slot) {
   const cs_slot *const end = cs_slots_end(class);
-  // The search is repeated while another thread changes a slot. For a freed object, it is repeated less often, because
+  // Repeats the search if another thread was changing a slot. For a freed object, there are fewer repetitions, because
   // the caller searches every class.
   for (uint32_t round = 0; round < (is_past ? PAST_ROUNDS : FIND_ROUNDS); round++) {
     bool is_busy = false, is_found = false;

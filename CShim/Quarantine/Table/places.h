@@ -1,6 +1,5 @@
-// Functions that lock and unlock the slots of a class, and read them without locking. While a thread reads a slot
-// without locking, other threads can write the slot. If a thread is stopped forever while it writes a slot, the slot
-// stays half written.
+// Functions that lock and unlock the slots of a class, and read them without locking. During such a read, other threads
+// can write the slot, and a thread can be stopped forever in the middle of its write.
 #ifndef CS_QUARANTINE_PLACES_H
 #define CS_QUARANTINE_PLACES_H
 
@@ -11,16 +10,15 @@
 
 #pragma GCC visibility push(hidden)
 
-// The budget of all classes together, and its unused part. The unused part becomes negative if the budget is reduced
-// below the part that is in use.
+// The memory budget of all classes together, in bytes, and its unused part. The unused part becomes negative if the
+// budget is reduced below what is in use.
 extern _Atomic uint64_t cs_budget;
 extern _Atomic int64_t cs_budget_left;
 
-// Copies the release record of an object in quarantine. Returns false if the object has no release record, or if other
-// threads keep changing the record.
+// Copies the record of an object that is in a slot of the class. Returns false if no slot contains the object, or if
+// other threads keep changing the slots.
 bool cs_table_find(const cs_class *class, const cs_object *object, cs_slot *ret_slot);
-// Copies the latest freed-object record of an object, which is in one of the slots of a class. Returns false if the
-// object has no freed-object record.
+// Copies the latest freed-object record of an object in the slots of a class. Returns false if there is none.
 bool cs_table_find_past(const cs_class *class, const cs_object *object, cs_slot *ret_slot);
 
 #pragma GCC visibility pop
@@ -37,8 +35,8 @@ static inline bool cs_budget_has_room(uint32_t bytes, uint32_t instead_of) {
 // slot. acquire: pairs with cs_slot_leave().
 static inline cs_object *cs_slot_enter(cs_slot *slot) {
   cs_object *const object = atomic_exchange(&slot->object, CS_SLOT_BUSY);
-  // A reader that reads a later write to the slot also reads that the slot is locked (cs_slot_read). The exchange alone
-  // does not order its own store before later stores on AArch64.
+  // The fence orders the lock before this thread's later writes to the slot: a reader that reads one of them also reads
+  // that the slot is locked (cs_slot_read). On AArch64, the exchange alone does not ensure this.
   cs_store_fence();
   return object;
 }
@@ -47,8 +45,8 @@ static inline void cs_slot_leave(cs_slot *slot, cs_object *object) {
   atomic_store_explicit(&slot->object, object, memory_order_release);
 }
 
-// Copies the first half of the slot (the release record of the object that leaves it) to the second half, which is the
-// slot's freed-object record.
+// When an object leaves its slot: copies its record, the first half of the slot, to the second half, the slot's
+// freed-object record.
 static inline void cs_slot_pass(cs_slot *slot, const cs_object *old) {
   slot->past = old;
   slot->past_ticks = slot->ticks;
@@ -68,8 +66,8 @@ static inline cs_slot *cs_slots_end(const cs_class *class) {
 }
 
 // Reads a slot without locking it. Returns 1 if the slot contains the object, and 0 if it does not. Returns -1 if
-// another thread has locked or changed the slot. If `is_past` is true, compares the slot's previous object instead.
-// Returns the freed-object record in the same fields as a release record.
+// another thread has locked or changed the slot. If `is_past` is true, compares the slot's previous object instead, and
+// stores its freed-object record in the fields of the first half of `ret_slot`.
 static inline int cs_slot_read(const cs_slot *slot, const cs_object *object, bool is_past, cs_slot *ret_slot) {
   const cs_object *const before = atomic_load_explicit(&slot->object, memory_order_acquire);
   if (before == CS_SLOT_BUSY) return -1;
@@ -79,8 +77,8 @@ static inline int cs_slot_read(const cs_slot *slot, const cs_object *object, boo
   atomic_thread_fence(memory_order_acquire);
   const cs_slot copy = *slot;
   atomic_thread_fence(memory_order_acquire);
-  // A new object can have the same address. The ticks and the label are therefore compared as well. acquire: they are
-  // read after the object, to which they then belong.
+  // A new object can have the same address, so the ticks and the label must also be unchanged. acquire: their second
+  // reads follow the second read of the object.
   if (atomic_load_explicit(&slot->object, memory_order_acquire) != before ||
       __atomic_load_n(&slot->ticks, __ATOMIC_RELAXED) != ticks ||
       __atomic_load_n(&slot->label, __ATOMIC_RELAXED) != label || copy.ticks != ticks || copy.label != label)

@@ -1,5 +1,6 @@
-// The slot of an object in quarantine. A slot is the quarantine's data about its object, with the release record
-// of the object: the object's address, and the time, the thread and the stack of its last release.
+// The slot of an object in quarantine. Its first half is the record of the object's last release: the object's address,
+// and the time, the thread and the stack of the release. Its second half is the record of the slot's previous object
+// (freed-object record).
 #ifndef CS_QUARANTINE_SLOT_H
 #define CS_QUARANTINE_SLOT_H
 
@@ -11,10 +12,10 @@
 #include "../Runtime/abi.h"
 #include "cs_quarantine.h"
 
-// A slot is one cache line. The thread that exchanges `object` for CS_SLOT_BUSY has locked the slot until it stores
-// another value in `object`. The writes of this thread to the other fields become visible between these two values of
-// `object`. If a reader finds that `object`, `ticks` and `label` have not changed, all fields that it has read belong
-// to the same object.
+// A slot is one cache line. A thread locks it by exchanging `object` for CS_SLOT_BUSY, and unlocks it by storing
+// another value in `object`. The thread's writes to the other fields become visible in between. If a reader finds that
+// `object`, `ticks` and `label` have not changed during its reads, all fields that it has read belong to the same
+// object.
 typedef struct cs_slot {
   cs_object *_Atomic object; // the object, CS_SLOT_BUSY or CS_SLOT_EMPTY; NULL: the slot was never used
   uint64_t ticks;            // the time of the last release in ticks of the clock; 0: the slot was never used
@@ -22,9 +23,9 @@ typedef struct cs_slot {
   // `thread` and `stack` form one 64-bit word, and one store writes both.
   uint32_t thread;
   uint32_t stack;
-  // The freed-object record of the slot's previous object. It has the same fields as the first half of the slot. Under
-  // the policy absorb, the freed-object record is in a separate table (freed_objects.h). In this case, `past` is NULL,
-  // and `checksum` contains the checksum of the object's fields.
+  // The freed-object record of the slot's previous object, with the same fields as the first half. Under the policy
+  // absorb, this record is in a separate table (freed_objects.h): `past` is NULL, and `checksum` is the checksum of the
+  // present object's fields.
   const cs_object *past;
   union {
     uint64_t past_ticks;
@@ -36,7 +37,7 @@ typedef struct cs_slot {
 } cs_slot;
 
 // Two values of `object` that are not objects. They point to memory that can be read like an object, and whose counts
-// differ from those of all objects in quarantine. A single test of the counts therefore also excludes these two values.
+// differ from those of all objects in quarantine. A single test of the counts therefore also detects these two values.
 extern const uint64_t cs_slot_marks[2][2] __attribute__((visibility("hidden")));
 #define CS_SLOT_BUSY  ((cs_object *)(uintptr_t)cs_slot_marks[0])
 #define CS_SLOT_EMPTY ((cs_object *)(uintptr_t)cs_slot_marks[1])
@@ -44,13 +45,12 @@ extern const uint64_t cs_slot_marks[2][2] __attribute__((visibility("hidden")));
 _Static_assert(sizeof(cs_slot) == 64, "a cache line");
 _Static_assert(offsetof(cs_slot, past) == 32, "both records have the same size");
 
-// A label consists of the size of the object's chunk (16 bits), the number of the release record (32 bits), and the
-// mark of the policy (16 bits). Under the policy diagnose, the object's label fills the fields of the object. The
-// filling differs from record to record, so one comparison for each field detects a write. The mark of diagnose sets
-// bit 63 of the label. If the program uses the label as a reference, retains and releases have no effect, because bit
-// 63 is set. The label is not a valid address, so each access through it faults. The value of the register that was
-// used for the access identifies the record. The record is identified even if an offset was added to the label. The
-// value of the lowest 16 bits is near the middle of its range, so the addition does not change the higher bits.
+// A label consists of the size of the object's chunk (16 bits), the record number (32 bits), and the mark of the policy
+// (16 bits). Under the policy diagnose, the label fills the fields of the object. If the program then uses such a field
+// as a reference, retains and releases have no effect, because the mark sets bit 63, and each access faults, because
+// the label is not a valid address. The register that was used for the access contains the label and thus identifies
+// the record, even if an offset was added: the lowest 16 bits are near the middle of their range, so the addition does
+// not change the higher bits.
 #define CS_LABEL_SIZE_BITS     16
 #define CS_LABEL_SIZE          UINT64_C(0xFFFF)
 #define CS_LABEL_NUMBER        (UINT64_C(0xFFFFFFFF) << CS_LABEL_SIZE_BITS)
@@ -58,8 +58,8 @@ _Static_assert(offsetof(cs_slot, past) == 32, "both records have the same size")
 #define CS_LABEL_MARK_ABSORB   UINT64_C(2)
 #define CS_LABEL_MARK_ZERO     UINT64_C(1)
 #define CS_LABEL_MARK_DIAGNOSE UINT64_C(0xEFED)
-// This bit of the mark means that the object was retained when it was to be evicted. The object then stays until its
-// slot is evicted the next time (a second round).
+// A bit in the mark: the object was retained when it was to be evicted, so it stays until its slot is evicted the next
+// time (a second round).
 #define CS_LABEL_STAYED (UINT64_C(1) << 60)
 _Static_assert((CS_LABEL_MARK_DIAGNOSE << CS_LABEL_MARK_SHIFT & CS_LABEL_STAYED) == 0,
                "the mark does not use this bit");
@@ -80,8 +80,8 @@ static inline cs_mode cs_slot_policy(const cs_slot *slot) {
   return cs_label_policy(slot->label);
 }
 
-// The encoding of a chunk's size in a label. Below 256 KiB, the unit is 16 bytes. For sizes of 256 KiB and more, the
-// unit is 16 KiB, and the size is rounded up.
+// The encoding of a chunk's size in a label: below 256 KiB in units of 16 bytes, otherwise in units of 16 KiB, rounded
+// up.
 #define CS_SIZE_ALWAYS       UINT64_C(0x8000)
 #define CS_SIZE_COARSE       UINT64_C(0x4000)
 #define CS_SIZE_MOST         UINT64_C(0x3FFF)
@@ -106,10 +106,10 @@ static inline uint32_t cs_slot_bytes(const cs_slot *slot) {
   return cs_label_bytes(slot->label) + (uint32_t)sizeof *slot;
 }
 
-// The number of a release record consists of the index of its class, a bit that is set for slots of the explorer
-// (turn.h), and an ordinal. The ordinal of the first object in a slot is the slot's index. Each further object in the
-// slot increases the ordinal by a stride. The stride is 2^20 divided by the golden ratio. With this stride, about
-// 400,000 objects of a class have different ordinals, for any limit of the class.
+// A record number identifies a record. It consists of the index of the class, a bit that is set for slots of the
+// explorer (turn.h), and an ordinal. The ordinal of the first object in a slot is the slot's index, and each further
+// object in the slot increases it by a stride. With this stride, 2^20 divided by the golden ratio, about 400,000
+// successive objects of a class have different ordinals, for any limit of the class.
 #define CS_NUMBER_CLASS_BITS    11
 #define CS_NUMBER_EXPLORER      (UINT32_C(1) << CS_NUMBER_CLASS_BITS)
 #define CS_NUMBER_ORDINAL_SHIFT (CS_NUMBER_CLASS_BITS + 1)

@@ -11,8 +11,8 @@
 #include "../Release/stubs.h"
 #include "class.h"
 
-// An async method's vtable word points to this structure. The structure contains the relative address of the method's
-// code, and the size of the async context that the code needs.
+// The vtable word of an async method points to this structure: the relative address of the method's code, and the size
+// of the AsyncContext that the code needs.
 typedef struct async_pointer {
   int32_t code;
   uint32_t context_bytes;
@@ -20,8 +20,8 @@ typedef struct async_pointer {
 
 #define ASYNC_POINTERS 16384
 
-// The array is a static variable of this image, because its 32-bit offsets must reach the stubs. The lock of the class
-// table protects it. Entries of the array are never freed.
+// The structures for the stubs. The array is a static variable, because the 32-bit relative addresses must reach the
+// stubs in this image. The lock of the class table protects it. Its entries are never freed.
 static async_pointer async_pointers[ASYNC_POINTERS];
 static uint32_t async_pointers_used;
 
@@ -44,7 +44,7 @@ static void hook(cs_method method, void *context) {
   copying *const copying = context;
   cs_class *const class = copying->class;
   uint64_t *const word = &copying->words[method.word];
-  // An override uses the vtable word of the class that introduced the method, and is of the same kind as that method.
+  // A class that overrides a method has its own code in the same vtable word, and the code is of the same kind.
   if (*word == 0 || method.word >= CS_STUB_WORDS || (method.is_async && !hook_async(word, method.word))) {
     class->unhooked++;
     return;

@@ -1,4 +1,5 @@
-// Quarantines deallocated objects of listed classes, and records accesses to them.
+// Quarantines deallocated objects of listed classes, and records accesses to them (use-after-free). An object in
+// quarantine keeps its memory until a later object takes its place (eviction) and its memory is freed.
 //
 // Any thread may call these functions. A signal handler may call only the functions whose comments allow it.
 #ifndef CS_QUARANTINE_H
@@ -11,8 +12,8 @@
 #include "cs_signal_safe.h"
 
 #define CS_QUARANTINE_FRAMES    16   // the maximum number of frames of a stack
-#define CS_QUARANTINE_CLASSES   2048 // maximum number of classes that were ever listed
-#define CS_QUARANTINE_LIMIT_MAX 4096 // the maximum number of objects of one class in its queue
+#define CS_QUARANTINE_CLASSES   2048 // maximum number of classes over the life of the process
+#define CS_QUARANTINE_LIMIT_MAX 4096 // the maximum number of objects of one class in quarantine, without the explorer
 #define CS_QUARANTINE_HITS      256  // maximum number of different incidents
 
 typedef enum cs_quarantine_error : uint32_t {
@@ -42,7 +43,8 @@ const char *cs_quarantine_unavailable(void);
 // Lists a class: its objects then go to the quarantine at their last release. Under the policy CS_MODE_ABSORB, the
 // deinit runs at eviction, and the object stays intact until then. Under CS_MODE_ZERO and CS_MODE_DIAGNOSE, the deinit
 // runs at the last release. After the deinit, the fields are filled with empty values (CS_MODE_ZERO), or with a label
-// that identifies the release record (CS_MODE_DIAGNOSE).
+// that identifies the record of the last release (CS_MODE_DIAGNOSE). `limit` is the maximum number of objects in
+// quarantine.
 cs_quarantine_error cs_quarantine_list(const void *metadata, cs_mode policy, uint32_t limit);
 // Unlists a class. The objects of the class leave the quarantine. Other objects of the class are deallocated as usual
 // at their last release. Returns false if the class was not listed.
@@ -55,17 +57,17 @@ void cs_quarantine_set_stacks(bool is_on);
 // caller is not the deinit of a listed class.
 void cs_quarantine_drain(void);
 
-// The callbacks that receive incidents and counters. These callbacks are the functions cs_shim_incident and
-// cs_shim_class. They are passed as pointers because this library is not linked to them.
+// The types of the functions cs_shim_incident and cs_shim_class, which receive incidents and counters. They are passed
+// as pointers, because this library is not linked to them.
 typedef void cs_quarantine_incident_sink(const cs_ring_incident *incident) SIGNAL_SAFE;
 typedef cs_ring_class *cs_quarantine_class_sink(const cs_ring_class *class);
 // Sets the callbacks. Classes that are already listed are also published to the new callbacks. Only the first call has
 // an effect.
 void cs_quarantine_show(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes);
 
-// Publishes data about the objects to which the registers of a crash point. The objects can be in quarantine, or can
-// have left it. The data are the class, the policy, the age and the last release of each object. Signal safety: signal
-// handlers may call this function before they commit the record.
+// Publishes, as incidents, which objects in quarantine and which freed objects the registers of a crash point to: their
+// classes, policies, ages and last releases. Signal safety: the crash handler calls this function before the record is
+// complete.
 void cs_quarantine_crashed(const cs_ring_record *record) SIGNAL_SAFE;
 
 // The counters of one class since it was first listed.
@@ -83,7 +85,8 @@ typedef struct cs_quarantine_counts {
   uint64_t skipped_budget;   // the budget was used up, and no object could be evicted from the class's slots
   uint64_t skipped_busy;     // no slot could be locked, or the reaper's queue was full
   uint64_t skipped_unowned;  // the object had unowned references or was on the stack
-  uint64_t skipped_isolated; // the deinit had not finished when it returned, for example on an actor
+  uint64_t skipped_isolated; // the deinit had not finished when the destroy function returned, for example because it
+                             // continues on an actor
 } cs_quarantine_counts;
 
 // Copies the counters of the class at an index. Returns false if the index is past the last class.
@@ -98,8 +101,8 @@ typedef struct cs_quarantine_stack {
 
 // Returns the stack of the caller.
 void cs_quarantine_here(cs_quarantine_stack *ret_stack);
-// Returns the return address in the frame of the caller, which is an address in the caller's caller. Returns 0 if the
-// caller runs on a foreign stack, such as a fiber's.
+// Returns the return address of the caller, which is an address in the caller's caller. Returns 0 if the caller does
+// not run on its thread's own stack, but for example on a fiber's.
 uint64_t cs_quarantine_caller(void);
 // Returns the address range of this thread's own stack. The range is empty if it is unknown.
 void cs_quarantine_stack_bounds(uintptr_t *ret_start, uintptr_t *ret_end);
@@ -116,11 +119,11 @@ typedef struct cs_quarantine_hit {
   uint64_t count;
   uint64_t age_ns; // the time from the last release of the object to the access
   int64_t drift;   // for CS_QUARANTINE_DRIFT: the number of excess retains; otherwise unused
-  uint32_t id;     // the number of the object's release record
+  uint32_t id;     // the number of the record of the object's last release
   uint32_t word;   // the index of the called method's vtable word in the metadata
   cs_quarantine_kind kind;
   cs_mode policy;
-  uint32_t is_explorer; // whether the object was in the explorer, the part that evicts at random
+  uint32_t is_explorer; // whether the object was in the explorer, the slots from which objects are evicted at random
   uint32_t has_record;  // whether the object, its age and the stack of its last release are known
   cs_quarantine_stack use;
   cs_quarantine_stack free;
@@ -128,13 +131,13 @@ typedef struct cs_quarantine_hit {
 
 // Copies the incident at an index. Returns false if the index is past the last incident.
 bool cs_quarantine_hit_at(uint32_t index, cs_quarantine_hit *ret_hit);
-// The number of incidents that were dropped because the table of incidents was full. The counters of the classes
-// include these dropped incidents.
+// The number of accesses that were dropped because the table of incidents was full. The counters of the classes include
+// them.
 uint64_t cs_quarantine_hits_lost(void);
 
 // A class in an image of this process. The structure is valid only during the call of the visitor.
 typedef struct cs_quarantine_type {
-  const char *name;     // includes the name of the class's module
+  const char *name;     // the full name, which begins with the class's module
   const void *metadata; // NULL: the class is generic
   bool is_in_executable;
 } cs_quarantine_type;

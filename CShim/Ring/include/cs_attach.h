@@ -1,4 +1,6 @@
 // The messages between the program's process and crashd over the attach socket (a Unix socket of type SOCK_SEQPACKET).
+// Control messages are crashd's requests to the process, for example to protect a class. A round is the set of requests
+// that crashd sends together; each round has a number.
 //
 //   process → crashd   cs_attach_hello with the ring's memfd and the images' descriptors (SCM_RIGHTS)
 //   crashd → process   cs_attach_reply, then as many control messages as the reply announces
@@ -15,7 +17,7 @@
 
 #include <stdint.h>
 
-// The characters "CSATTCH" and a zero byte.
+// Magic number of the hello and the reply: the characters "CSATTCH" and a zero byte.
 #define CS_ATTACH_MAGIC   UINT64_C(0x0048435454415343)
 #define CS_ATTACH_VERSION 2u
 
@@ -24,15 +26,16 @@
 #define CS_ATTACH_IMAGE_LIMIT      252
 #define CS_ATTACH_TEXT_LIMIT_BYTES 232
 
-// The characters "CSCONTR" and a zero byte, and "CSANSWR" and a zero byte.
+// Magic numbers of control messages and of their answers: the characters "CSCONTR" and "CSANSWR", each with a zero
+// byte.
 #define CS_CONTROL_MAGIC            UINT64_C(0x0052544e4f435343)
 #define CS_CONTROL_ANSWER_MAGIC     UINT64_C(0x005257534e415343)
 #define CS_CONTROL_VERSION          1u
 #define CS_CONTROL_LIMIT_BYTES      1024 // maximum size of a message
 #define CS_CONTROL_NAME_LIMIT_BYTES 512
 #define CS_CONTROL_ID_LIMIT_BYTES   64 // maximum size of a report's ID
-// The maximum number of control messages on one connection for which crashd has not received an answer yet. Even the
-// smallest possible buffer of a socket has space for this number of messages.
+// The maximum number of control messages on one connection that crashd sends before it has received an answer. Even the
+// smallest socket buffer has space for so many messages.
 #define CS_CONTROL_UNANSWERED_LIMIT 32u
 
 // The bytes that the process sends to wake crashd.
@@ -40,14 +43,14 @@
 #define CS_ATTACH_INCIDENTS 0x49u
 
 // The bits of cs_attach_reply.flags.
-#define CS_ATTACH_TAKES_INCIDENTS 1u // if unset, crashd closes the connection for a CS_ATTACH_INCIDENTS byte
+#define CS_ATTACH_TAKES_INCIDENTS 1u // crashd accepts CS_ATTACH_INCIDENTS; otherwise, it closes the connection for it
 
 // The last component of the attach socket's path, and the name of the spool directory next to the socket.
 #define CS_ATTACH_SOCKET_NAME      "attach"
 #define CS_ATTACH_SPOOL_NAME       "spool"
 #define CS_ATTACH_SYSTEM_DIRECTORY "/run/crashd"
-// The name of a spool file ends with the first suffix. While the handler writes the file, the file's name also has the
-// second suffix.
+// The name of a spool file ends with the first suffix. While the crash handler writes the file, the second suffix
+// follows.
 #define CS_ATTACH_SPOOL_SUFFIX   ".ring"
 #define CS_ATTACH_PARTIAL_SUFFIX ".partial"
 
@@ -62,12 +65,12 @@ typedef enum __attribute__((enum_extensibility(open))) cs_attach_status : uint32
 typedef enum __attribute__((enum_extensibility(open))) cs_control_kind : uint32_t {
   CS_CONTROL_PROTECT = 1,  // quarantine deallocated objects of this class
   CS_CONTROL_RELEASE = 2,  // never quarantine objects of this class: overrides the program's request
-  CS_CONTROL_SWEEP = 3,    // cancel the requests of other rounds; a round is all requests that crashd sends together
+  CS_CONTROL_SWEEP = 3,    // cancel the requests of other rounds
   CS_CONTROL_SETTINGS = 4, // settings for all classes
   CS_CONTROL_GUARDS = 5,   // guard modes
   CS_CONTROL_WITHHOLD = 6, // records contain no memory: overrides the program's setting
-  // The last crash of the program for which crashd has stored a report. The message is sent only if the process has set
-  // takes_last_crash in its ring. The message changes no setting and belongs to no round.
+  // Tell the program about its last crash for which crashd has a report. crashd sends this message only if the process
+  // has set takes_last_crash in its ring. It changes no setting and belongs to no round.
   CS_CONTROL_LAST_CRASH = 7,
 } cs_control_kind;
 
@@ -96,7 +99,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_control_result : uint3
   CS_CONTROL_UNAVAILABLE = 4, // no library in this process can apply the message
   CS_CONTROL_OVERRULED = 5,   // the program's own request takes precedence
   CS_CONTROL_NOT_FOUND = 6,   // the class was not found
-  CS_CONTROL_GENERIC = 7,     // the class is generic and was not specialized with concrete types yet
+  CS_CONTROL_GENERIC = 7,     // the class is generic, and no concrete form of it exists in the process yet
   CS_CONTROL_FAILED = 8,      // the class cannot be protected
 } cs_control_result;
 
@@ -110,7 +113,8 @@ typedef struct cs_attach_hello {
   uint64_t ring_bytes;
   int32_t pid; // for information only: the process's pid in its own pid namespace
   uint32_t image_count;
-  uint16_t images[CS_ATTACH_IMAGE_LIMIT]; // for each descriptor after the first: its image's index
+  uint16_t images[CS_ATTACH_IMAGE_LIMIT]; // for each descriptor after the ring's: the index of its image in the ring's
+                                          // image table
 } cs_attach_hello;
 
 typedef struct cs_attach_reply {

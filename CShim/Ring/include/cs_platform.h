@@ -6,8 +6,7 @@
 
 // scripts/check/unsupported defines CRASHSHIELD_UNSUPPORTED to build the code for other platforms on this one. If the
 // header <gnu/libc-version.h> exists, the libc is glibc, and not musl, the libc of Swift's static Linux SDK. The macro
-// __GLIBC__ is not used, because the header that defines it also contains declarations. Assembly files cannot include
-// them.
+// __GLIBC__ is not used, because assembly files cannot include the header that defines it.
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__)) && !defined(CRASHSHIELD_UNSUPPORTED)
 #if __has_include(<gnu/libc-version.h>)
 #define CS_SUPPORTED 1

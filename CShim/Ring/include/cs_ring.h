@@ -1,6 +1,8 @@
-// The layout of the ring: a sealed memfd that the program's process writes and crashd reads. Only this file and the
-// headers cs_ring_limits.h, cs_ring_incident.h and cs_ring_containment.h define the layout. docs/ring-format.md
-// explains the states. A change of an assertion in cs_ring.c requires a new CS_RING_VERSION.
+// The layout of the ring: a sealed memfd that the program's process writes and crashd reads. It contains tables; the
+// crash records are in slots. To commit a record is to mark it as complete. A generation is the number of times that an
+// entry was claimed. Only this file and the headers cs_ring_limits.h, cs_ring_incident.h and cs_ring_containment.h
+// define the layout. docs/ring-format.md explains the states. A change of an assertion in cs_ring.c requires a new
+// CS_RING_VERSION.
 #ifndef CS_RING_H
 #define CS_RING_H
 
@@ -40,8 +42,8 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_trust : uint8_t {
 #define CS_RING_IMAGE_LATE           4u // added by the handler, because it was loaded after cs_shim_start
 #define CS_RING_IMAGE_PATH_TRUNCATED 8u
 
-// The bits of cs_ring_record.flags. The handler crashed or took too long. The signal and the registers are recorded.
-// The stack and the frames can be incomplete.
+// The bits of cs_ring_record.flags. The crash handler itself crashed or took too long, so the stack and the frames can
+// be incomplete. The signal and the registers are recorded.
 #define CS_RING_RECORD_MINIMAL 1u
 // Set together with MINIMAL if the handler took too long (watchdog.h).
 #define CS_RING_RECORD_LATE 2u
@@ -52,14 +54,14 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_trust : uint8_t {
 #define CS_RING_RECORD_FILE 8u
 // exception_text contains the class of the object that the message mentions, as `Module.Outer.Class`.
 #define CS_RING_RECORD_CLASS 16u
-// A trap in contained work that was not contained, because the budget of stopped threads was used up.
+// A trap in isolated work that was not contained, because too many threads were already stopped by contained traps.
 #define CS_RING_RECORD_BUDGET 32u
 // The record is in a spool file, and the owner of this file must not read the process's data. The record contains no
 // memory addresses, registers, memory or strings. The addresses of code are relative to artificial base addresses of
 // the images.
 #define CS_RING_RECORD_BARE 64u
 
-// Whether the handler can find the request of a task in the task's memory.
+// Whether the crash handler can find out which request a task belongs to, by reading the task's memory.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_request_lookup : uint32_t {
   CS_RING_REQUEST_LOOKUP_UNCHECKED = 0, // no request has begun in a task
   CS_RING_REQUEST_LOOKUP_WORKS = 1,
@@ -74,8 +76,8 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_memory_mode : uin
   CS_RING_MEMORY_WITHHELD = 3, // like NONE, but because an operator requested it through crashd
 } cs_ring_memory_mode;
 
-// The byte that replaces each byte in a run of text characters, if the mode is SCRUBBED. This byte does not occur in
-// UTF-8, and eight such bytes are not a valid address.
+// If the mode is SCRUBBED, this byte replaces each byte in a run of text characters. This byte does not occur in UTF-8,
+// and eight such bytes are not a valid address.
 #define CS_RING_SCRUBBED_BYTE 0xf5u
 
 // The answer of a thread to the thread sweep, in which each thread that did not crash writes its stack to the ring.
@@ -122,8 +124,8 @@ typedef struct cs_ring_self_test {
   uint32_t failures; // the number of failed checks of the self-test
 } cs_ring_self_test;
 
-// The first page of the ring. The start of the shield fills the page. The process and crashd access the `…_count` and
-// `…_head` fields through accessors (cs_ring_access.h).
+// The first page of the ring. The process fills it when the shield starts. Both sides access the `…_count` and `…_head`
+// fields through the functions in cs_ring_access.h.
 typedef struct cs_ring_header {
   uint64_t magic;
   uint32_t version;
@@ -135,8 +137,9 @@ typedef struct cs_ring_header {
   uint64_t start_time_ns; // the start of the process, CLOCK_REALTIME
   uint32_t image_count;   // set with a release store, for cs_ring_image_count_acquire()
   uint32_t image_total;   // number of images, including those that do not fit into the table
-  uint64_t slot_head;     // tickets taken since the start; a crash takes another ticket if the slot is in use
-  uint64_t slot_lost;     // crashes that found no free slot
+  uint64_t slot_head;     // tickets taken since the start: each selects a slot; a crash takes another ticket if the
+                          // slot is in use
+  uint64_t slot_lost;     // crashes without a record, because they found no free slot
   uint64_t record_minimal;
   uint64_t annotation_lost;
   uint64_t breadcrumb_head; // breadcrumbs written since the start
@@ -146,7 +149,7 @@ typedef struct cs_ring_header {
   uint32_t thread_count;     // set with a release store, for cs_ring_thread_count_acquire()
   uint32_t thread_total;     // number of threads that had not crashed, including those that got no slot
   uint32_t sweep;            // cs_ring_sweep
-  uint32_t survived;         // records with a sequence number below this belong to crashes that the process survived
+  uint32_t survived;         // the process survived the crashes whose records have a sequence number below this
   uint64_t sweep_ns;         // the duration of the sweep in nanoseconds
   cs_ring_handler handlers[CS_RING_HANDLER_LIMIT];
   uint64_t heap_key;      // the word that glibc writes into a freed block (its tcache's key); 0: unknown
@@ -164,7 +167,7 @@ typedef struct cs_ring_header {
   uint64_t request_begun;       // the number of the latest request
   uint64_t request_finished;
   uint64_t request_failed;       // requests that ended by an error, by a trap, or at the end of a drain
-  uint64_t request_overflow;     // requests without an entry, because no entry was free; reports cannot name them
+  uint64_t request_overflow;     // requests that got no entry, because no entry was free
   uint32_t request_high;         // requests[request_high ...] were never used
   uint32_t containment_mode;     // cs_ring_containment
   uint32_t containment_obstacle; // cs_ring_obstacle
@@ -172,14 +175,16 @@ typedef struct cs_ring_header {
   uint32_t containment_count; // contained traps of requests, without those of isolated work
   uint32_t drain_end;         // cs_ring_drain_end
   uint32_t drain_finished;    // requests that ended during the drain on threads that did not park
-  uint32_t drain_lost;        // requests in flight at the end of the drain, or on threads that waited for a parked one
+  uint32_t drain_lost;        // requests in flight at the end of the drain, or on threads that parked because they
+                              // waited for a parked thread
   uint64_t drain_begin_ns;    // CLOCK_REALTIME; 0: there was no drain
   uint64_t drain_end_ns;
   uint64_t drain_sequence; // the sequence number of the crash record that began the drain, plus 1; 0: none
   uint8_t reserved[3264];
 } cs_ring_header;
 
-// A loaded ELF image. For a pc in the image, the address in the ELF file is pc - bias.
+// A loaded ELF image (the executable or a shared library). For a pc in the image, the address in the ELF file is pc -
+// bias.
 typedef struct cs_ring_image {
   uint64_t bias;
   uint64_t start;
@@ -212,9 +217,9 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_level : uint8_t {
   CS_RING_LEVEL_CRITICAL = 7,
 } cs_ring_level;
 
-// `sequence` is the number of the breadcrumb plus 1. The value is 0 during a write. `text` contains the message, the
-// category and the metadata, without separators. In the metadata, each key and each value ends with a NUL. A length of
-// 0 means that the part is absent. Libraries that set only a message leave the lengths of the other parts 0.
+// A breadcrumb: a short message about an action of the program. `sequence` is the number of the breadcrumb plus 1, and
+// 0 during a write. `text` contains the message, the category and the metadata, without separators. In the metadata,
+// each key and each value ends with a NUL. A part whose length is 0 is absent.
 typedef struct cs_ring_breadcrumb {
   uint64_t sequence;
   uint64_t time_ns;    // CLOCK_REALTIME
@@ -227,8 +232,8 @@ typedef struct cs_ring_breadcrumb {
 } cs_ring_breadcrumb;
 
 // The registers, indexed by DWARF number. x86-64: 0 rax, 1 rdx, 2 rcx, 3 rbx, 4 rsi, 5 rdi, 6 rbp, 7 rsp, 8–15 r8–r15,
-// 16 rip. AArch64: 0–30 x0–x30, 31 sp, 32 pc. If the header names another architecture, the reader must not use the
-// numbers of its own machine.
+// 16 rip. AArch64: 0–30 x0–x30, 31 sp, 32 pc. The header says which of the two applies; it can differ from the reader's
+// own machine.
 typedef struct cs_ring_registers {
   uint64_t general[CS_RING_REGISTER_LIMIT];
   uint64_t general_count; // x86-64: 17; AArch64: 33
@@ -247,7 +252,7 @@ typedef struct cs_ring_frame {
   uint32_t reserved;
 } cs_ring_frame;
 
-// The memory near an address that a register contains.
+// A copy of the memory near an address that a register contained.
 typedef struct cs_ring_memory {
   uint64_t start;
   uint32_t bytes;
@@ -271,7 +276,8 @@ typedef struct cs_ring_record {
   uint32_t flags;
   uint32_t frame_count;
   uint32_t frame_total; // number of frames of the stack, without async frames; may exceed the number of stored frames
-  uint32_t frame_head;  // frames[0 ..< frame_head] are the innermost; the outermost and async ones follow
+  uint32_t frame_head;  // frames[0 ..< frame_head] are the innermost frames; the outermost ones and the async callers
+                        // follow
   uint32_t unwind_stop; // the reason why the unwind ended (cs_unwind_stop in cs_shim.h)
   uint32_t instruction_bytes;
   uint32_t message_bytes;   // from swift_getFatalErrorMessageBuffer
@@ -300,9 +306,8 @@ typedef struct cs_ring_record {
   cs_ring_frame frames[CS_RING_FRAME_LIMIT];
 } cs_ring_record;
 
-// A request that Shield.withRequest registered. A reader copies the entry. The copy is valid if `state` is RUNNING or
-// TRAPPED with the same generation before and after the copy. Strings are UTF-8, and are truncated at a character
-// boundary.
+// A request that Shield.withRequest registered. A reader's copy of the entry is valid if `state` is RUNNING or TRAPPED,
+// with the same generation, before and after the copy. Strings are UTF-8, and are truncated at a character boundary.
 typedef struct cs_ring_request {
   uint64_t state;       // generation << 8 | CS_RING_REQUEST_…
   uint64_t number;      // from 1, unique in the process
@@ -315,7 +320,7 @@ typedef struct cs_ring_request {
   uint16_t reserved0;
   uint8_t operation[CS_RING_OPERATION_LIMIT_BYTES];
   uint8_t id[CS_RING_REQUEST_ID_LIMIT_BYTES];
-  uint8_t tags[CS_RING_REQUEST_TAG_LIMIT_BYTES]; // each key and each value ends with a NUL; whole pairs only
+  uint8_t tags[CS_RING_REQUEST_TAG_LIMIT_BYTES]; // pairs of a key and a value, which each end with a NUL
   uint8_t reserved1[40];
 } cs_ring_request;
 
@@ -333,7 +338,7 @@ typedef struct cs_ring_slot {
   uint8_t stack[CS_RING_STACK_LIMIT_BYTES];
 } cs_ring_slot;
 
-// The data with which a thread that did not crash answers the thread sweep. The slot's CRC includes all fields.
+// What a thread that did not crash writes in the thread sweep. The entry's CRC includes all fields.
 typedef struct cs_ring_thread_record {
   uint64_t blocked_signals; // the thread's signal mask if it did not answer, else 0
   int32_t tid;

@@ -19,14 +19,14 @@ static inline uint64_t cs_ring_slot_state_acquire(const cs_ring_slot *slot) SIGN
   return __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
 }
 
-// Reads the state again after the copy. The fence orders the copy before this second read, as in the reader of a
-// sequence lock.
+// Reads the state of a slot again, after the caller has copied the slot. The fence orders the copy before this second
+// read, as in the reader of a sequence lock.
 static inline uint64_t cs_ring_slot_state_recheck(const cs_ring_slot *slot) SIGNAL_SAFE {
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   return __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
 }
 
-// acquire: pairs with the release store of the sweep, after it has signaled a thread.
+// acquire: pairs with the release store of the sweep, which follows the initialization of a thread's entry.
 static inline uint32_t cs_ring_thread_count_acquire(const cs_ring_header *header) SIGNAL_SAFE {
   return __atomic_load_n(&header->thread_count, __ATOMIC_ACQUIRE);
 }
@@ -99,20 +99,20 @@ static inline uint32_t cs_ring_class_count_acquire(const cs_ring_header *header)
 }
 
 // Copies bytes of the ring to private memory, for readers. The fence keeps the compiler from reading the shared bytes a
-// second time in place of the copy. A reader therefore uses exactly the bytes that it has checked.
+// second time in place of the copy, so that a reader uses exactly the bytes that it has checked.
 static inline void cs_ring_copy(void *ret_bytes, const void *shared, size_t size) {
   memcpy(ret_bytes, shared, size);
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
 
 // For readers: removes the program's memory from a private copy of a header or a slot. The removed parts are the stack,
-// the memory near addresses in registers, and the bytes at the pc if the pc is not in code. If the slot was undamaged,
-// its CRC is computed again, so that the CRC stays valid. If the slot was damaged, its CRC stays wrong. The identity of
-// the process, the signal, the frames and the registers stay in the copy.
+// the memory near addresses in registers, and the bytes at the pc if the pc is not in code. The CRC of an undamaged
+// slot is computed again. That of a damaged slot stays wrong. The identity of the process, the signal, the frames and
+// the registers stay in the copy.
 void cs_ring_header_withhold(cs_ring_header *header);
 void cs_ring_slot_withhold(cs_ring_slot *slot);
 
-// Reads a counter that only grows. This read has no memory ordering with reads of other fields.
+// Reads a counter that only grows, without memory ordering.
 static inline uint64_t cs_ring_counter(const uint64_t *counter) SIGNAL_SAFE {
   return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }

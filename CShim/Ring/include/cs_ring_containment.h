@@ -1,4 +1,6 @@
-// The values with which a process describes its containment: what it does at a trap of a request, and why.
+// The values with which a process describes its containment: what it does if a request traps, and why. A contained trap
+// stops only its thread, which is then called parked. A drain lets the requests in flight finish and then ends the
+// process.
 #ifndef CS_RING_CONTAINMENT_H
 #define CS_RING_CONTAINMENT_H
 
@@ -25,15 +27,15 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_obstacle : uint32
   CS_RING_OBSTACLE_CORES = 9,    // a drain without the pool needs two processors
 } cs_ring_obstacle;
 
-// The way in which a drain ended.
+// Why a drain ended.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_drain_end : uint32_t {
   CS_RING_DRAIN_NONE = 0, // there was no drain, or it is under way
   CS_RING_DRAIN_DONE = 1, // all requests in flight have ended
   CS_RING_DRAIN_DEADLINE = 2,
   CS_RING_DRAIN_STALL = 3,
-  CS_RING_DRAIN_CRASH = 4, // another crash, or a trap for which no thread was left
+  CS_RING_DRAIN_CRASH = 4, // another crash, or a trap after which too few threads were left
   CS_RING_DRAIN_EXIT = 5,  // the program called exit()
-  CS_RING_DRAIN_WAITS = 6, // the requests in flight wait for a lock that a stopped thread holds
+  CS_RING_DRAIN_WAITS = 6, // too many threads were stopped, some because they waited for a lock of a stopped thread
 } cs_ring_drain_end;
 
 // The decision of the handler at a trap.
@@ -53,16 +55,18 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_verdict_reason : 
   CS_RING_VERDICT_REASON_LIBC = 4,         // the stack contains the C library or the loader
   CS_RING_VERDICT_REASON_DISPATCH = 5,     // the stack contains Dispatch
   CS_RING_VERDICT_REASON_GLOBAL = 6,       // the thread initializes a lazy global
-  CS_RING_VERDICT_REASON_CONCURRENCY = 7,  // Swift's concurrency library calls the program
+  CS_RING_VERDICT_REASON_CONCURRENCY = 7,  // the stack contains frames of Swift's concurrency library that may hold a
+                                           // lock
   CS_RING_VERDICT_REASON_ACTOR = 8,        // the task runs on an actor
   CS_RING_VERDICT_REASON_STREAM = 9,       // the thread holds the lock of stdin, stdout or stderr
   CS_RING_VERDICT_REASON_TASK = 10,        // the thread runs no task
   CS_RING_VERDICT_REASON_REQUEST = 11,     // the task has no contained request
   CS_RING_VERDICT_REASON_NOT_TRAP = 12,    // the signal is not from a trap instruction
-  CS_RING_VERDICT_REASON_FOREIGN = 13,     // the trap, or a frame of its stack, is not in an image with code of Swift
+  CS_RING_VERDICT_REASON_FOREIGN = 13,     // the trap, or a frame of its stack, is in an image not compiled from Swift
   CS_RING_VERDICT_REASON_CHILD = 14,       // not used: containment is off in a forked child
   CS_RING_VERDICT_REASON_SENT = 15,        // a process sent the signal
-  CS_RING_VERDICT_REASON_SHIELD = 16,      // the thread holds a lock of the shield, or answers the callers
+  CS_RING_VERDICT_REASON_SHIELD = 16,      // the thread holds a lock of the shield, or is the shield's thread of the
+                                           // answers
   CS_RING_VERDICT_REASON_CORRUPT = 17,     // a crash or a failed heap check of the C library came before
   CS_RING_VERDICT_REASON_REPLACED = 18,    // other code has replaced the shield's handler
   CS_RING_VERDICT_REASON_RUNTIME = 19,     // the trap is in the Swift runtime

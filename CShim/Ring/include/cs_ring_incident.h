@@ -1,4 +1,6 @@
-// The incidents of a process, and the classes that the quarantine protects: two tables of the ring.
+// Two tables of the ring: the incidents of a process (non-fatal events), and the classes that the quarantine protects.
+// The quarantine keeps deallocated objects for some time, in order to detect accesses to them. Guard pages detect
+// accesses to freed objects and past the end of objects. Guards check operations that could trap.
 #ifndef CS_RING_INCIDENT_H
 #define CS_RING_INCIDENT_H
 
@@ -11,7 +13,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_incident_source :
   CS_RING_INCIDENT_QUARANTINE = 1, // a use-after-free of a quarantined object
   CS_RING_INCIDENT_GUARD = 2,      // a fault that a guard detected
   CS_RING_INCIDENT_PAGES = 3,      // an invalid access to the guard page slot of an object
-  CS_RING_INCIDENT_CONTAINED = 4,  // contained work ended by a trap
+  CS_RING_INCIDENT_CONTAINED = 4,  // a contained trap
 } cs_ring_incident_source;
 
 // The access kind of a use-after-free. The access kind is in cs_ring_incident.kind if the source is the quarantine.
@@ -27,8 +29,8 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_dangling : uint32
   // its memory can have been allocated again.
   CS_RING_DANGLING_FREED = 7,
   // At a crash, a register contained the address of an object in quarantine. The mode is the policy of the object's
-  // class, and `amount` is the sequence number of the crash record. Such an address suggests an access that no stub
-  // detects: a direct call, or an access to a field.
+  // class, and `amount` is the sequence number of the crash record. The crash may be due to an access that the
+  // quarantine does not detect: a direct call, or an access to a field.
   CS_RING_DANGLING_HELD = 8,
 } cs_ring_dangling;
 
@@ -51,14 +53,14 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_contained : uint3
   CS_RING_CONTAINED_REQUEST = 2, // in a contained request; `amount` is the number of the request
 } cs_ring_contained;
 
-// The way in which an incident is handled. Each component of the shield supports only some of the modes. The quarantine
-// supports ABSORB, ZERO and DIAGNOSE. Guard pages support ABSORB and CRASH. Guards support OFF, OBSERVE and ABSORB. The
-// ring stores the numbers of this type. With OFF, no incident is recorded in the ring. Control messages use other
-// numbers (cs_control_guard).
+// What happens at an incident. Each component of the shield supports only some of the modes. The quarantine supports
+// ABSORB, ZERO and DIAGNOSE. Guard pages support ABSORB and CRASH. Guards support OFF, OBSERVE and ABSORB. The ring
+// stores the numbers of this type. With OFF, no incident is recorded in the ring. Control messages use other numbers
+// (cs_control_guard).
 typedef enum __attribute__((enum_extensibility(open))) cs_mode : uint32_t {
   CS_MODE_ABSORB = 0,   // the program continues, with the object intact or with the guard's fallback value
   CS_MODE_ZERO = 1,     // the deinit has run and the fields are empty; virtual calls return zero
-  CS_MODE_DIAGNOSE = 2, // the deinit has run, and the fields contain a poison with the record's number
+  CS_MODE_DIAGNOSE = 2, // the deinit has run, and the fields contain a poison value with the record number
   CS_MODE_OBSERVE = 3,  // the incident is recorded, and the program continues as without the shield
   CS_MODE_CRASH = 4,    // the incident ends the process; `method` is the faulting address of the crash
   CS_MODE_OFF = 5,      // the program continues as without the shield, and nothing is recorded
@@ -66,7 +68,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_mode : uint32_t {
 
 // The bits of cs_ring_incident.flags.
 #define CS_RING_INCIDENT_RECORD   1u // the address, the number, the age and the stack of the last release are known
-#define CS_RING_INCIDENT_EXPLORER 2u // the object was in the explorer, the part of the quarantine that evicts at random
+#define CS_RING_INCIDENT_EXPLORER 2u // the object was in the explorer, from which objects are evicted at random
 #define CS_RING_INCIDENT_EXACT    4u // use[0] is the address of an instruction, not a return address
 // The incident is a trap. `detail.trap` is valid, and `address` contains the flags register. TRAP is never set together
 // with RECORD.
@@ -109,7 +111,7 @@ typedef struct cs_ring_incident {
   uint32_t kind;   // an enum that depends on the source, such as cs_ring_dangling
   uint32_t mode;   // cs_mode
   uint32_t flags;
-  uint32_t id;   // the number of the release record; the poison contains it
+  uint32_t id;   // the number of the record of the object's last release (record number)
   uint32_t word; // index of the called method's word in the vtable
   int32_t use_tid;
   int32_t free_tid;

@@ -9,7 +9,7 @@
 #define CS_RING_VERSION 6u
 
 // crashd also reads version 5 (docs/decisions/0136-requests-in-flight.md). A ring of version 5 ends after `threads`.
-// The breadcrumbs of this ring have no field `request`, and their field `text` is 8 bytes longer.
+// Its breadcrumbs have no field `request`, and their field `text` is 8 bytes longer.
 #define CS_RING_EARLIER_VERSION                5u
 #define CS_RING_EARLIER_BYTES                  9998336
 #define CS_RING_EARLIER_BREADCRUMB_LIMIT_BYTES 232
@@ -52,8 +52,8 @@
 #define CS_RING_REQUEST_TAG_LIMIT_BYTES    256
 #define CS_RING_RECORD_PADDING_BYTES       2820 // padding before the stack, which begins at the offset 16 KiB of a slot
 
-// The state of a slot is in the lowest two bits of cs_ring_slot.state. The higher bits contain the generation of the
-// slot.
+// The state of a slot is in the lowest two bits of cs_ring_slot.state. The higher bits contain the slot's generation
+// (how often it was claimed).
 #define CS_RING_STATE_FREE      0u
 #define CS_RING_STATE_WRITING   1u
 #define CS_RING_STATE_COMMITTED 2u

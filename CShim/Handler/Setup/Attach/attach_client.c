@@ -1,7 +1,7 @@
 // The connection to crashd, and the shield's thread that keeps this connection open (the connection's thread). The
-// thread has its own descriptor table. Every descriptor that the thread opens, checks or closes therefore belongs to
-// the shield (docs/decisions/0114). The first connection is also in the program's descriptor table, because the crash
-// handler runs on a thread of the program and uses the connection.
+// thread has its own descriptor table, so every descriptor that it opens, checks or closes is one of the shield's
+// (docs/decisions/0114). The first connection is also in the program's descriptor table, because the crash handler runs
+// on a thread of the program and uses the connection.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -27,10 +27,10 @@
 #define THREAD_STACK_BYTES (UINT64_C(256) * 1024)
 #define REPLY_TIMEOUT_MS   10000
 #define BACKOFF_FIRST_NS   (UINT64_C(100) * 1000 * 1000)
-// Each pause between two attempts to connect is twice as long as the previous pause, up to this limit. After a restart
-// of crashd, the thread therefore connects after a pause that is about as long as the absence of crashd, or shorter.
-// While crashd stays absent, this thread wakes up six times an hour. If a crash occurs between two attempts, the
-// handler connects to crashd itself.
+// Each pause between two attempts to connect is twice as long as the previous pause, up to this limit. When crashd
+// starts again, the thread therefore connects after a pause that is at most about as long as crashd was absent. While
+// crashd stays absent, the thread wakes up six times an hour. If a crash occurs between two attempts, the handler
+// connects to crashd itself.
 #define BACKOFF_LIMIT_NS (UINT64_C(600) * 1000 * 1000 * 1000)
 
 typedef struct attach_client {
@@ -53,7 +53,7 @@ static void report(cs_shim_status status, const char *text) {
   client.has_reported = !is_news || cs_caller_report_status(status, text);
 }
 
-// Connects and sends the hello. Returns the socket, or -errno.
+// Connects and sends the hello, the first message to crashd, with the ring's descriptor. Returns the socket, or -errno.
 static int attach(void) {
   const int socket = cs_descriptor_raise(cs_connection_open(false));
   if (socket < 0) return socket;
@@ -64,7 +64,7 @@ static int attach(void) {
 }
 
 // Waits for a message. Returns the size of the message, or 0 if crashd has closed the connection. Returns a negative
-// value on failure, or when the threads are dismissed (asked to end).
+// value on failure, or when the shield's threads are dismissed (asked to end).
 static ssize_t receive(int socket, void *to, size_t size, int timeout_ms) {
   // With MSG_TRUNC, recv() returns the full size of a message even if the buffer is too small for it.
   return cs_link_wait(socket, timeout_ms) ? cs_receive(socket, to, size, MSG_DONTWAIT | MSG_TRUNC) : -1;
@@ -104,7 +104,7 @@ static uint8_t message[CS_CONTROL_LIMIT_BYTES];
 static void handle_first_controls(int socket, uint32_t count) {
   const cs_shim_control nothing = {.kind = CS_CONTROL_SWEEP};
   uint32_t unused = 0;
-  // If crashd sends no control, this call revokes the controls that an earlier crashd sent.
+  // If crashd sends no control, this call revokes the controls that crashd sent before it was restarted.
   if (count == 0) (void)apply(socket, &nothing, &unused);
   for (uint32_t index = 0; index < count && index < CS_CONTROL_UNANSWERED_LIMIT; index++) {
     const ssize_t size = receive(socket, message, sizeof message, REPLY_TIMEOUT_MS);
@@ -128,8 +128,8 @@ static bool read_reply(int socket, cs_attach_reply *ret_reply) {
   return size == (ssize_t)sizeof *ret_reply && ret_reply->magic == CS_ATTACH_MAGIC;
 }
 
-// Reads crashd's reply to the hello. Then handles messages until crashd closes the connection or the threads are
-// dismissed (asked to end). Returns false if crashd refuses the process.
+// Reads crashd's reply to the hello. Then handles messages until crashd closes the connection or the shield's threads
+// are dismissed (asked to end). Returns false if crashd refuses the process.
 static bool stay_attached(int socket) {
   const uint64_t inode = cs_link_inode(socket);
   cs_attach_reply reply = {0};

@@ -1,6 +1,6 @@
-// Parses the control messages of crashd. The messages arrive over a socket and are untrusted input. The code checks
-// each length before using it, and copies each field before reading it. The result of parsing depends only on the
-// arguments. The fuzz target Tests/Fuzz/control-reader tests this code.
+// Parses control messages: crashd's requests to the process, for example to protect a class. They arrive over a socket
+// and are untrusted input. The code checks each length before using it, and copies each field before reading it. The
+// result of parsing depends only on the arguments. The fuzz target Tests/Fuzz/control-reader tests this code.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -36,7 +36,7 @@ static bool take_text(reader *reader, uint32_t size, uint32_t limit, char *ret_t
   return take(reader, ret_text, size);
 }
 
-// Copies a name that fills the rest of the control message.
+// Copies a string, which must fill the rest of the control message.
 static bool take_name(reader *reader, uint32_t size, char *ret_name) {
   return size == reader->left && take_text(reader, size, CS_CONTROL_NAME_LIMIT_BYTES, ret_name);
 }
@@ -99,8 +99,8 @@ static bool read_withhold(reader *reader, cs_shim_control *control) {
 static bool read_last_crash(reader *reader, cs_shim_control *control) {
   cs_control_last_crash crash;
   if (!take(reader, &crash, sizeof crash)) return false;
-  // A message about a crash contains a time and an ID. A message that there was no crash contains neither a time nor an
-  // ID.
+  // If there was a crash, the message contains its time and ID. If there was none, the message contains neither, and no
+  // sentence.
   const bool is_none = crash.time_ns == 0;
   if (is_none != (crash.id_bytes == 0) || (is_none && crash.sentence_bytes != 0)) return false;
   control->time_ns = crash.time_ns;

@@ -1,4 +1,4 @@
-// A control message of crashd, after it was parsed and checked.
+// Parses and checks the control messages of crashd.
 #ifndef CS_CONTROL_H
 #define CS_CONTROL_H
 

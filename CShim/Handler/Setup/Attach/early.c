@@ -1,5 +1,5 @@
-// The optional start of the shield in a constructor. An early start captures crashes in the constructors that run
-// later, and crashes in main before the program itself starts the shield.
+// The optional start of the shield in a constructor. An early start makes it possible to capture crashes in later
+// constructors, and crashes in main before the program itself starts the shield.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

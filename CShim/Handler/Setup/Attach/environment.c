@@ -142,10 +142,10 @@ static bool is_own_directory(const char *path) {
 static bool default_socket(char *to, size_t size) {
   const char *user_directory = variable("XDG_RUNTIME_DIR");
   struct stat status = {0};
-  // The user's crashd is used only on a machine without the system's crashd.
+  // The crashd of this user is used only if the machine has no system-wide crashd.
   const bool has_system = stat(CS_ATTACH_SYSTEM_DIRECTORY "/" CS_ATTACH_SOCKET_NAME, &status) == 0;
-  // The XDG Base Directory Specification requires that a relative path is ignored. A path that is too long is also
-  // ignored, because a socket cannot be bound to it.
+  // The XDG Base Directory Specification requires programs to ignore a relative XDG_RUNTIME_DIR. A directory that is
+  // too long for a socket address is also ignored.
   const bool is_user = !has_system && user_directory != NULL && user_directory[0] == '/' &&
                        is_own_directory(user_directory) &&
                        print(to, size, "%s/crashd/%s", user_directory, CS_ATTACH_SOCKET_NAME);

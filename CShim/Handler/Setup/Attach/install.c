@@ -20,21 +20,22 @@
 #include "../../Signal/Threads/sweep_answer.h"
 #include "../../Signal/Unwind/unwind.h"
 
-// The address of a libstdc++ function, or NULL if the program does not link libstdc++. The function returns the
-// std::type_info of the exception being handled.
+// Returns the std::type_info of the exception being handled. This function of libstdc++ is weak: its address is NULL if
+// the program does not link libstdc++.
 extern void *__cxa_current_exception_type(void) SIGNAL_SAFE __attribute__((weak));
 
-// The address of a libstdc++ function, or NULL if the program does not link libstdc++. The function returns the address
-// of the thread's exception state, whose first field is the exception being handled.
+// Returns the address of the thread's exception state, whose first field is the exception being handled. This function
+// is weak, too.
 extern void *__cxa_get_globals_fast(void) SIGNAL_SAFE __attribute__((weak));
-// The virtual tables of libstdc++'s two subclasses of type_info that describe types with base classes.
+// The virtual tables of libstdc++'s two classes, derived from type_info, that describe types with base classes: one
+// base class, or several.
 extern void *_ZTVN10__cxxabiv120__si_class_type_infoE[] __attribute__((weak));
 extern void *_ZTVN10__cxxabiv121__vmi_class_type_infoE[] __attribute__((weak));
 // A variable of glibc's loader: the address where the first thread's stack began.
 extern void *__libc_stack_end __attribute__((weak));
 
-// The index of the first function in a virtual table. An object's pointer to its virtual table contains the address of
-// this entry.
+// The index of the first function in a virtual table. An object's vtable pointer points to this entry, not to the start
+// of the table.
 #define TABLE_START 2
 
 static const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
@@ -61,12 +62,13 @@ bool cs_swift_comes_later(void) {
   cs_message_buffer *const message_buffer = cs_swift_runtime_find()->message_buffer;
   if (message_buffer == NULL || !cs_environment_asks_for_backtracer()) return false;
   if (_dl_find_object((void *)message_buffer, &object) != 0) return false;
-  // If the Swift runtime is a shared library, its constructors have run before this code, and the result is false. The
-  // result is true for the executable, whose name in the list of images is empty.
+  // If the Swift runtime is a shared library, its constructors have already run: the result is false. If the runtime is
+  // a part of the executable, whose name in the loader's list is empty, they run later: the result is true.
   return object.dlfo_link_map->l_name[0] == 0;
 }
 
-// The loader reports the executable first, so the callback stops the iteration after one image.
+// Stores the address range that contains the executable's unwind tables. dl_iterate_phdr reports the executable first,
+// so the callback stops the iteration after one image.
 static int find_tables(struct dl_phdr_info *info, size_t info_bytes, void *unused) {
   (void)info_bytes;
   (void)unused;
@@ -108,8 +110,8 @@ static void warm_up(buffers *own) {
 }
 
 void cs_warm_up(void) {
-  // The buffers are too large for the stack, and are needed only here, so they are mapped and then unmapped. The
-  // mapping is zeroed, which is necessary because getcontext() does not set every field of the context.
+  // The buffers are too large for the stack and are needed only here. This code therefore maps and unmaps them. New
+  // mappings contain zeros, which is necessary because getcontext() does not set every field of the context.
   buffers *const own = (buffers *)mmap(NULL, sizeof *own, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (own == MAP_FAILED) return;
   if (getcontext(&own->context) == 0) warm_up(own);
@@ -144,8 +146,9 @@ static bool is_our_handler(const cs_kernel_action *action) {
   return (uintptr_t)action->handler == (uintptr_t)cs_handler;
 }
 
-// Copies the action that is installed for our crash handler, because this action contains the address of glibc's
-// restorer (the code that returns from a signal handler).
+// Prepares the action of the sweep signal, with which the crash handler asks the other threads for their stacks. Copies
+// the action of our crash handler, because it contains the address of glibc's restorer (the code that returns from a
+// signal handler).
 static void prepare_sweep(void) {
   cs_kernel_action action = cs_process.own;
   action.handler = (void (*)(int))(uintptr_t)cs_sweep_answer;
@@ -158,12 +161,12 @@ static void prepare_sweep(void) {
 cs_shim_error cs_handlers_install(cs_shim_failure *ret_failure) {
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++) {
     const int signal = crash_signals[index];
-    // Uses the raw system call, because glibc's sigaction() does not return the restorer. When the crash handler
-    // restores the previous action, it must restore the restorer too.
+    // Uses the raw system call, because glibc's sigaction() does not return the restorer. The crash handler needs the
+    // restorer when it installs the previous action again.
     cs_kernel_action present = {0};
     const long result = cs_sigaction(signal, NULL, &present);
-    // In a forked child that starts the shield again, our handler is already installed. In this case, `previous`
-    // already contains the handler that ours replaced.
+    // In a forked child that starts the shield again, our handler is already installed. In this case, `previous` keeps
+    // the handler that ours replaced in the parent.
     if (result == 0 && !is_our_handler(&present)) cs_process.previous[signal] = present;
     struct sigaction action;
     make_action(signal, &cs_process.previous[signal], &action);

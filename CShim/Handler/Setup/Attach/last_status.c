@@ -1,6 +1,6 @@
-// The string of the state has two buffers. The connection's thread writes into the unpublished buffer, and then
-// publishes this buffer. A reader never waits for the writer. A reader repeats its copy if the writer published a state
-// during the copy.
+// Publishes the state of the connection to crashd. The state has a string, for which there are two buffers. The
+// connection's thread writes into the unpublished buffer, and then publishes this buffer. A reader never waits for the
+// writer. A reader repeats its copy if the writer published a state during the copy.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -29,9 +29,9 @@ void cs_last_status_set(cs_shim_status status, const char *text) {
   const uint64_t state = number << STATUS_BITS | ((uint64_t)status + 1);
   char *const to = text_of(state);
   size_t count = 0;
-  // release: pairs with the acquire fence of cs_shim_last_status(). If a reader's copy contains a byte that is stored
-  // below, the reader then also reads the last state before this store, or a later one. The reader started with an
-  // older state, whose string was in the buffer that is now overwritten. It therefore repeats its copy.
+  // release: pairs with the acquire fence of cs_shim_last_status(). The buffer that is overwritten below contains the
+  // string of the state before the published one. A reader that is still copying that string can copy a new byte. The
+  // ordering guarantees that this reader then finds a newer state in `published` and repeats its copy.
   __atomic_thread_fence(__ATOMIC_RELEASE);
   while (count < CS_SHIM_STATUS_TEXT_BYTES - 1 && text[count] != 0) {
     __atomic_store_n(&to[count], text[count], __ATOMIC_RELAXED);

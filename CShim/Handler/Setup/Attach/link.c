@@ -24,9 +24,9 @@
 #define HOLD_NS 250000000L
 
 static bool is_separate;     // whether this thread has its own descriptor table
-static int listening = -1;   // the signalfd that the signal of cs_link_wake makes readable; -1: none
+static int listening = -1;   // a signalfd, which becomes readable when cs_link_wake sends its signal; -1: none
 static int connected = -1;   // the connection
-static bool announces;       // whether incidents wake crashd
+static bool announces;       // whether this thread wakes crashd for new incidents
 static bool is_held;         // whether a pause runs: no incident is announced until the time `held` has passed
 static struct timespec held; // the remaining time of the pause, initially HOLD_NS
 
@@ -44,8 +44,8 @@ void cs_link_separate(void) {
   is_separate = cs_descriptors_separate_keeping(kept, sizeof kept / sizeof kept[0]);
   if (!is_separate) return;
   // The descriptors are checked in this thread's own table, in which other threads cannot reuse the numbers. If the
-  // program closed a descriptor and reused its number before the table was copied, this table contains a file of the
-  // program under this number. This copy is closed, because it would keep the program's file open.
+  // program closed a descriptor of the shield before the table was copied, the number can refer to a file of the
+  // program. This thread closes its copy, which would keep the program's file open.
   if (!cs_descriptor_is_ours(&cs_process.ring_descriptor)) cs_close(kept[0]);
   if (!cs_connection_is_ours(kept[1])) cs_close(kept[1]);
   listening = listen_for_bell();
@@ -90,8 +90,8 @@ bool cs_link_is_ours(int socket) {
   return is_separate || cs_connection_is_ours(socket);
 }
 
-// Wakes crashd because a thread has crashed. The crash handler requests this if it found no connection in the program's
-// descriptor table.
+// Wakes crashd because a thread has crashed, if the crash handler requested this. The handler does so if it found no
+// connection in the program's descriptor table.
 static void wake_for_crash(int socket) {
   uint32_t number = 0;
   const uint8_t byte = CS_ATTACH_CRASHED;
@@ -126,14 +126,14 @@ static void announce_incidents(int socket) {
 // failure. Sets `ret_is_over` to true after a timeout or a failure.
 static bool wait_once(int socket, struct timespec *at_most, bool *ret_is_over) {
   struct pollfd waits[] = {{.fd = socket, .events = POLLIN}, {.fd = listening, .events = POLLIN}};
-  // The pause between announcements applies only while the thread waits without a time limit, so incidents are
-  // announced only in these waits. During a wait with a limit, the kernel subtracts the elapsed time from `at_most`.
+  // Incidents are announced only in waits without a time limit, because only these waits measure the pause between two
+  // announcements. During a wait with a limit, the kernel subtracts the elapsed time from `at_most`.
   if (at_most == NULL) announce_incidents(socket);
   const bool ends_hold = at_most == NULL && is_held;
   if (ends_hold) at_most = &held;
   const long ready = cs_system_call(SYS_ppoll, (long)waits, 2, (long)at_most, 0, CS_KERNEL_SIGNAL_SET_BYTES, 0);
-  // The pause also ends if its remaining time is 0, because ppoll can return for a message each time before it reports
-  // the timeout.
+  // The pause also ends if its remaining time is 0: with frequent messages, ppoll always returns for a message and
+  // never reports the timeout.
   if (ends_hold && (ready == 0 || held.tv_nsec == 0)) is_held = false;
   *ret_is_over = (ready == 0 && !ends_hold) || (ready < 0 && ready != -EINTR) || cs_own_are_dismissed();
   struct signalfd_siginfo rung;

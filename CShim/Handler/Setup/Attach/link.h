@@ -20,7 +20,8 @@ int cs_link_use(int socket);
 // Closes the connection if the thread has its own table. In the program's table, the connection stays open until the
 // next one replaces the descriptor.
 void cs_link_drop(void);
-// Returns whether the descriptor still refers to the connection.
+// Returns whether this descriptor still refers to the shield's connection. In the program's table, the program can have
+// closed it.
 bool cs_link_is_ours(int socket);
 uint64_t cs_link_inode(int socket);
 
@@ -30,11 +31,12 @@ bool cs_link_wait(int socket, int timeout_ms);
 // Sleeps for the whole duration, even if signals arrive. Returns early when the threads are dismissed.
 void cs_link_pause(uint64_t duration_ns);
 
-// Sets whether incidents wake crashd, at most four times a second. The announcement includes incidents that were
-// recorded before the call. The call has no effect if the thread shares the program's table.
+// Sets whether this thread wakes crashd for new incidents, at most four times a second. The announcement includes
+// incidents that were recorded before the call. The call has no effect if the thread shares the program's table.
 void cs_link_announce_incidents(bool does);
 
-// Wakes the thread from its wait although no message has arrived. This works only if the thread has its own table.
+// cs_link_wake: makes the thread return from its wait although no message has arrived. cs_link_can_be_woken: returns
+// whether this works, which needs a separate table.
 bool cs_link_can_be_woken(void);
 void cs_link_wake(void);
 

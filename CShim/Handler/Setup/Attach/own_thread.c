@@ -58,8 +58,8 @@ static int create(cs_own_thread *thread, size_t stack_bytes) {
   if (result != 0) return result;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   if (stack_bytes > 0) pthread_attr_setstacksize(&attributes, stack_bytes);
-  // The signal mask applies from the thread's first instruction. For a signal that was sent to the process, the kernel
-  // therefore never chooses a thread of the shield.
+  // The signal mask applies from the thread's first instruction. If a signal is sent to the process, the kernel chooses
+  // a thread that does not block it, so never a thread of the shield.
   result = pthread_attr_setsigmask_np(&attributes, &thread->mask);
   if (result == 0) result = pthread_create(&handle, &attributes, begin, thread);
   pthread_attr_destroy(&attributes);
@@ -68,13 +68,13 @@ static int create(cs_own_thread *thread, size_t stack_bytes) {
 
 cs_shim_error cs_own_thread_start(cs_own_thread *thread, cs_shim_failure *ret_failure) {
   sigfillset(&thread->mask);
-  // Only the first start of this thread in a process reads the signal mask of the thread that starts it. Later restarts
-  // run on the thread that calls setuid() or unshare(), and this thread can have another mask.
+  // The signal mask of the starting thread is read only at the first start in a process. A later start happens on the
+  // thread that calls setuid() or unshare(), which can have another mask.
   if (thread->starters_pid != cs_getpid()) pthread_sigmask(SIG_SETMASK, NULL, &thread->starters);
   thread->starters_pid = cs_getpid();
   // Swift's backtracer stops all threads with SIGPROF, and reports a failure if a thread blocks it. The shield's
   // threads must therefore accept SIGPROF. If the starting thread blocks SIGPROF, however, the program probably
-  // receives this signal with sigwait(). In this case, the shield's threads must block it too.
+  // receives this signal with sigwait(), and the shield's threads must block it too.
   if (leaves_profiling_open && sigismember(&thread->starters, SIGPROF) == 0) sigdelset(&thread->mask, SIGPROF);
   __atomic_store_n(&thread->is_ready, 0, __ATOMIC_RELAXED);
   int result = create(thread, thread->stack_bytes);

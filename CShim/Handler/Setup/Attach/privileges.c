@@ -53,8 +53,8 @@ static const char *const names[FUNCTIONS] = {"setuid",    "setgid",     "seteuid
 static void *nexts[FUNCTIONS]; // atomic
 
 // glibc's function that makes a system call in every thread. Its interface is unchanged since glibc 2.32. Only a static
-// executable can link it under this name. The function is needed in a static executable, because dlsym cannot find the
-// libc functions that ours replace there.
+// executable can link it under this name. It is needed there, because in a static executable dlsym cannot find the libc
+// functions that ours replace.
 typedef struct xid_command {
   int number;
   unsigned long arguments[3];
@@ -84,7 +84,7 @@ static bool read_capabilities(int tid, struct __user_cap_data_struct ret_data[2]
   return cs_system_call(SYS_capget, (long)&header, (long)ret_data, 0, 0, 0, 0) == 0;
 }
 
-// Returns whether a thread of the shield can have other privileges than the calling thread.
+// Returns whether a thread of the shield has other privileges than the calling thread.
 static bool have_other_rights(void) {
   struct __user_cap_data_struct here[2];
   // If another caller is restarting the shield's threads, waits at most one second until they have started, because
@@ -106,8 +106,8 @@ static int in_every_thread(long number, unsigned long first, unsigned long secon
   return (int)result;
 }
 
-// Ends the shield's threads, makes the call in the same way as libc, and starts the threads again. Does not end the
-// threads if their privileges cannot differ from those of the calling thread.
+// Ends the shield's threads, makes the call in the same way as libc, and starts the threads again. Keeps the threads if
+// their privileges are the same as those of the calling thread.
 #define CHANGE(which, name, call, number, first, second, third)                                                        \
   const bool is_aside = have_other_rights() && cs_own_threads_step_aside(true);                                        \
   __typeof__(name) *const libcs = (__typeof__(name) *)next(which);                                                     \
@@ -178,7 +178,7 @@ INTERPOSED int unshare(int flags) {
 }
 
 INTERPOSED int setns(int descriptor, int kind) {
-  // If `kind` is 0, the descriptor can belong to any kind of namespace.
+  // If `kind` is 0, the descriptor's kind of namespace is unknown, so the shield's threads step aside too.
   const bool may_need = kind == 0 || (kind & (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWTIME)) != 0;
   const bool is_aside = may_need && cs_own_threads_step_aside(false);
   __typeof__(setns) *const libcs = (__typeof__(setns) *)next(SETNS);

@@ -1,6 +1,6 @@
 // The steps of cs_shim_start in their order, and the code that reverses them if a start fails. A start can have two
-// parts. First, a constructor makes the ring and installs the handlers. Later, the program's call adds the threads and
-// the connection.
+// parts: first, a constructor makes the ring (the memory that the process shares with crashd) and installs the signal
+// handlers; later, the program's call adds the threads and the connection.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -31,7 +31,7 @@ static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static bool has_fork_handlers;
 static bool is_early; // whether only the first part of the start (by a constructor) is done
 
-// The parent's environment settings, for a forked child that starts in the same way as its parent. The child reads its
+// The settings of the last start, for a forked child that starts in the same way as its parent. The child reads its
 // parent's ring but does not write to it.
 static cs_environment chosen;
 static bool has_chosen;
@@ -58,8 +58,7 @@ static void drop_parents_ring(void) {
   parents_ring = NULL;
 }
 
-// Closes a forked child's copies of the shield's descriptors. Processes in different pid namespaces can have the same
-// pid, so a child in a new namespace can have its parent's pid. The handler ignores the child's crashes until the child
+// Closes a forked child's copies of the shield's descriptors. The handler ignores the child's crashes until the child
 // starts the shield again.
 static void child_after_fork(void) {
   const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
@@ -151,8 +150,8 @@ static cs_shim_error go(const cs_shim_configuration *configuration, bool has_han
   // The ring's field must be set before the hello is sent, because crashd reads the field when it receives the hello.
   cs_process.ring->header.takes_last_crash = configuration->control_function != NULL;
   cs_attach_client_connect();
-  // At the fork, threads of the parent can have been inside the crash handler. The child does not have these threads,
-  // so it resets the handler's list of crashing threads.
+  // This process is a child of a fork that did not run the fork handlers, such as a raw fork system call. The handler's
+  // list of crashing threads can still contain threads of the parent, so the child resets it.
   if (cs_watchdog_is_inherited()) {
     cs_watchdog_forget();
     cs_own_threads_forget();
@@ -204,8 +203,8 @@ static cs_shim_error complete(const cs_environment *environment, const cs_shim_c
 }
 
 // A first-chance handler is a handler of the program that can resolve a fault before the fault counts as a crash
-// (chance.h). If the program left its handler with siglongjmp() shortly before the exit, the pending crash record must
-// be withdrawn here.
+// (chance.h). While such a handler runs, a crash record is pending. If the program left the handler with siglongjmp()
+// shortly before exit(), the pending record must be withdrawn here.
 __attribute__((destructor)) static void at_exit(void) {
   if (cs_shim_is_started()) cs_chance_end_all();
 }
@@ -255,8 +254,8 @@ cs_shim_error cs_shim_start(const cs_shim_configuration *configuration, cs_shim_
   return error;
 }
 
-// A forked child does not call its parent's status function. The function can need a lock that another thread held at
-// the fork and that is therefore never released.
+// A forked child does not call its parent's status function: it could wait for a lock that another thread held at the
+// fork and that is never released in the child.
 static cs_shim_error start_like_parent(cs_shim_failure *ret_failure) {
   const cs_shim_configuration defaults = {0};
   const cs_environment environment = chosen;

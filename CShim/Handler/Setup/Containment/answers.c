@@ -1,7 +1,9 @@
-// A parked thread is a thread that a trap has stopped, and its seat is its place in the thread pool (pool.h). The
-// thread of the answers does the work for parked threads during which it can wait for a lock of the program. It gives
-// the seats of parked threads to other threads, resumes the callers of requests, and searches for threads that wait for
-// the lock of a parked thread. If the thread of the answers blocks, the ender (ender.c) still ends the process.
+// If a trap is contained, the trapping thread is parked: it never runs again, but the process continues. A seat is a
+// thread's place in the thread pool (pool.h). After a thread has parked, some work can block, because it needs a lock
+// of the program. The thread of the answers does this work: it gives the seats of parked threads to other threads,
+// resumes the code that waits for the result of a trapped request, and searches for threads that wait for a lock of a
+// parked thread. A drain lets the other requests finish and then ends the process; even if the thread of the answers
+// blocks, the ender (ender.c) ends it.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -28,9 +30,9 @@
 // The stack size leaves space for the program's executors and callbacks. Unused pages of the stack need no memory.
 #define STACK_BYTES (UINT64_C(256) * 1024)
 
-// The pauses between two searches for waiters (waiter.h), by the time since the last thread parked. The first pauses
-// are short, because most waiters appear soon after a trap. A search reads a file in /proc for each thread, at about
-// 12 µs for each file.
+// The pauses between two searches for threads that wait for a parked thread (waiters, waiter.h). They depend on the
+// time since the last thread parked. The first pauses are short, because most waiters appear soon after a trap. A
+// search reads a file in /proc for each thread, at about 12 µs for each file.
 #define SOON_NS       (300 * MS)
 #define SOON_LOOK_NS  (10 * MS)
 #define LATER_NS      (10000 * MS)
@@ -50,10 +52,10 @@ static void (*answer)(uint64_t continuation, bool is_trap);
 static void (*drain)(void);
 static bool is_handled[CS_PARK_LIMIT];
 static bool is_cut[CS_PARK_LIMIT];
-static bool is_empty[CS_PARK_LIMIT]; // whether the seat of the thread is empty
+static bool is_empty[CS_PARK_LIMIT]; // whether the parked thread's seat is still empty
 static cs_task_list task_list;
 
-// Unblocks the crash signals while the program's executors and callbacks run, because this code can crash. A signal
+// Unblocks the crash signals while the program's executors and callbacks run, because their code can crash. A signal
 // that was blocked on the thread that started the shield stays blocked.
 static void open_signals(const cs_own_thread *thread, sigset_t *ret_before) {
   const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
@@ -81,8 +83,8 @@ static void drain_run(void) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-// Gives the seat of a parked thread to another thread. If no thread can be created, the process drains, and the next
-// call of handle_parks() tries again.
+// Gives the seat of a parked thread to another thread. If no thread can be created, begins a drain of the process; the
+// next call of handle_parks() tries again.
 static void fill_seat(uint32_t index) {
   cs_park *park = cs_park_at(index);
   is_empty[index] = park->seat != NULL && !cs_seat_replace(park->seat);
@@ -90,7 +92,7 @@ static void fill_seat(uint32_t index) {
 }
 
 // Shuts down the connections of the event loops whose threads have parked since the last call. Each loop takes up to 50
-// ms, so the callers of requests are answered before this call.
+// ms, so the trapped requests are answered before this call.
 static void cut_loops(void) {
   for (uint32_t index = 0; index < cs_park_count(); index++) {
     const cs_park *park = cs_park_at(index);
@@ -108,8 +110,8 @@ static bool handle_parks(void) {
     cs_park *park = cs_park_at(index);
     if (park != NULL && is_handled[index] && is_empty[index]) fill_seat(index);
     if (park == NULL || is_handled[index]) continue;
-    // The parked thread announces itself before it begins the drain, and then wakes this thread again. Answer the
-    // request's caller only after the drain has begun, so that the caller finds that the process drains.
+    // The parked thread enters the list of parks before it begins the drain, and then wakes this thread again. Answers
+    // the request only after the drain has begun, so that the resumed code already sees that the process drains.
     if (park->verdict == CS_RING_VERDICT_DRAIN && cs_drain_phase_now() == CS_DRAIN_NONE) continue;
     is_handled[index] = has_new = true;
     fill_seat(index);
@@ -130,7 +132,7 @@ static void answer_all(void) {
   cs_drain_note_told();
 }
 
-// Returns whether the two descriptors that a search opens are free. Without a free descriptor, reading the list of
+// Returns whether two descriptors are free, as many as a search opens. Without a free descriptor, reading the list of
 // threads would use up the descriptor that is reserved for a crash.
 static bool has_descriptors(void) {
   const int first = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,4 +1,5 @@
-// Starts and ends the containment of single requests; a request whose traps can be contained is called armed.
+// Starts and ends the containment of single requests. A request is armed if a trap in it can be contained, that is,
+// stops only this request's thread.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -29,8 +30,8 @@ bool cs_shim_contained_request_finish(cs_shim_request handle) {
                                      state_of(handle, CS_CONTAINED_FREE), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-// Changes the number of the shield's locks that a request holds. Does nothing if the entry belongs to another request,
-// because a task can hold a lock longer than its request runs.
+// Changes the number of the shield's locks that a request holds. Does nothing if the entry now belongs to another
+// request: a task can hold a lock longer than its request runs.
 static void change_holds(cs_shim_request handle, int difference) {
   uint64_t *word = &cs_contained_requests[cs_request_index(handle)].holds;
   uint64_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);

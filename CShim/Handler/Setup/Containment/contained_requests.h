@@ -1,4 +1,5 @@
-// The locks of the shield that contained requests hold (cs_shim_contained_hold()).
+// Counts the locks of the shield that a contained request holds (cs_shim_contained_hold()). While it holds one, a trap
+// in it is not contained.
 #ifndef CS_CONTAINED_REQUESTS_H
 #define CS_CONTAINED_REQUESTS_H
 

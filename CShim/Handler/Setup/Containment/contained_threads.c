@@ -1,5 +1,5 @@
-// The threads that run contained work: work that a trap ends without ending the process.
-// Signal/Containment/containment.c handles traps on these threads.
+// The threads that run contained work (Shield.isolated): if the work traps, only its thread is stopped, and the process
+// continues. Signal/Containment/containment.c handles traps on these threads.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -55,8 +55,8 @@ typedef struct start {
   void *argument;
 } start;
 
-// The contained work begins with the frame of this function. The crash handler therefore searches the stack of a
-// trapping thread for this frame. The function is not inlined, so that it has its own frame.
+// The outermost frame of contained work belongs to this function. The crash handler searches the stack of a trapping
+// thread for this frame. The function is not inlined, so that it has its own frame.
 __attribute__((noinline)) static void *begin(void *context) {
   const start given = *(start *)context;
   free(context);

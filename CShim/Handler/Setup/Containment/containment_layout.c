@@ -1,5 +1,5 @@
-// Determines the code in which containment must not stop a thread. The functions of this file run before the first
-// contained work starts.
+// Determines the code in which containment must not stop a trapping thread, because the thread can hold a lock there.
+// The functions of this file run before the first contained work starts.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -16,20 +16,18 @@
 #include "../../Signal/Containment/containment.h"
 #include "../../Signal/Unwind/cfi.h"
 
-// The beginnings of the file names of unsafe images. A thread that a trap stops inside an unsafe image can hold a lock
-// that other threads need, such as the loader's lock.
+// The beginnings of the file names of unsafe images. A thread with a frame in an unsafe image (executable or shared
+// library) can hold a lock that other threads need, such as the loader's lock.
 static const char dispatch_image[] = "libdispatch.so";
 static const char *const unsafe_images[] = {"libc.so", "libpthread.so", "ld-linux", dispatch_image};
 
-// The runtime's function that initializes a lazy global once. During the initialization, the runtime's function
-// swift_once holds a lock, which is a futex of the runtime and not a lock of libc. The initializing thread's stack need
-// not contain a function of libc, so `unsafe_images` does not cover this lock.
+// The runtime's function that initializes a lazy global once. During the initialization, it holds a lock, which is the
+// runtime's own futex. The stack then need not contain a frame of libc, so `unsafe_images` does not cover this lock.
 extern void swift_once(void *predicate, void (*make)(void *), void *context) __attribute__((weak));
 
 // These functions call the program's code (cancellation handlers, escalation handlers, executors) while they hold a
-// task's lock. Some other functions of this kind have unknown names. If frames of libswift_Concurrency.so are on the
-// stack, frames.c therefore refuses to contain a trap. The exceptions are the outermost frames, which call the task's
-// code.
+// task's lock. The runtime can have more such functions, without public names. frames.c therefore refuses to contain a
+// trap if any frame of libswift_Concurrency.so is on the stack, except the outermost ones, which call the task's code.
 extern void swift_task_cancel(void) __attribute__((weak));
 extern void swift_taskGroup_cancelAll(void) __attribute__((weak));
 extern void swift_task_cancel_group_child_tasks(void) __attribute__((weak));
@@ -78,8 +76,8 @@ static int note_image(struct dl_phdr_info *information, size_t size, void *conte
   return 0;
 }
 
-// Adds the function that contains the instruction at `pc` to the layout. Finds the function's bounds in the same way as
-// the unwinder.
+// Adds the function that contains the instruction at `pc` to the layout, the list of code in which a trap is not
+// contained. Finds the function's bounds in the same way as the unwinder.
 static bool note_function(cs_contained_layout *layout, uint64_t pc) {
   cs_cfi_image image;
   cs_cfi_function function;
@@ -94,8 +92,8 @@ static void note_caller(void *context) {
 }
 
 // Adds the function that calls the initializers of lazy globals. This caller is swift_once() itself, a function to
-// which swift_once() makes a tail call, or a function without a public name. Because its name is not certain, a test
-// initializer determines its own caller.
+// which swift_once() makes a tail call, or a function without a public name. Because its name is not certain, this code
+// initializes a test variable whose initializer stores its own return address.
 static bool note_once(cs_contained_layout *layout) {
   _Alignas(16) static uint64_t predicate[2];
   uint64_t caller = 0;
@@ -127,8 +125,8 @@ static uint64_t owner_of(const FILE *stream) {
 }
 
 // Returns whether `layout` lists libc as an image. A static executable has no image of libc, so libc's code cannot be
-// distinguished from the program's code. The check asks for the image that contains getppid, because programs rarely
-// replace this function of libc.
+// distinguished from the program's code. The check uses the address of getppid, a function of libc that programs rarely
+// replace.
 static bool has_libc(const cs_contained_layout *layout) {
   const uint64_t pc = (uint64_t)(uintptr_t)getppid;
   for (uint32_t index = 0; index < layout->image_count; index++) {

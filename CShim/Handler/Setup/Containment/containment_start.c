@@ -21,16 +21,18 @@
 #include "answers.h"
 #include "pool.h"
 
-// If the pool is used, a drain ends when more than this number of workers have parked (cs_containment.capacity). The
-// number of processors is not the limit, because other threads take the seats of the parked threads.
+// If the thread pool is used (pool.h), a drain ends when more than this number of its threads have parked
+// (cs_containment.capacity). The number of processors is not the limit, because new threads take the places of the
+// parked threads.
 #define POOL_CAPACITY 8
 
 // The time for which exit() waits for the end of a drain, and then for the end of the process. Each of the two waits
-// takes a fraction of a second, unless a handler of the program receives the trap.
+// takes a fraction of a second, unless the program has its own handler for the trap's signal.
 #define EXIT_NS      UINT64_C(10000000000)
 #define EXIT_SECONDS 10
 #define EXIT_TRIES   1000
-// The time for which the ender waits, beyond the watchdog's deadline, for threads that write a crash record.
+// At the end of a drain, the ender waits for threads that write a crash record: until the watchdog's deadline and this
+// margin have passed.
 #define RECORD_MARGIN_MS 1000
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
@@ -75,8 +77,8 @@ static uint32_t processor_count(void) {
   return count < 1 ? 1 : (uint32_t)count;
 }
 
-// Returns whether an image contains code of Swift: it contains or needs the standard library. `core` is an address in
-// the standard library.
+// Returns whether an image contains code compiled from Swift: it contains or needs Swift's standard library. `core` is
+// an address in the standard library.
 static bool is_swift(const struct dl_phdr_info *information, uint64_t core) {
   const char *strings = NULL;
   const ElfW(Dyn) *dynamic = NULL;
@@ -86,7 +88,7 @@ static bool is_swift(const struct dl_phdr_info *information, uint64_t core) {
     if (header->p_type == PT_LOAD && core >= at && core < at + header->p_memsz) return true;
     if (header->p_type == PT_DYNAMIC) dynamic = (const ElfW(Dyn) *)(uintptr_t)at;
   }
-  // glibc has relocated the address of the string table, except in the image of the vdso.
+  // glibc has already added the image's base to the address of the string table, except in the vdso, which is skipped.
   for (const ElfW(Dyn) *entry = dynamic; entry != NULL && entry->d_tag != DT_NULL; entry++) {
     if (entry->d_tag == DT_STRTAB && entry->d_un.d_ptr >= information->dlpi_addr)
       strings = (const char *)(uintptr_t)entry->d_un.d_ptr;
@@ -114,8 +116,8 @@ static int note_swift_image(struct dl_phdr_info *information, size_t size, void 
   return 0;
 }
 
-// Waits for the end of the process if the program calls exit() during a drain: the process still ends by the signal of
-// the trap.
+// Runs if the program calls exit(). During a drain, waits until the ender ends the process, so that it ends by the
+// signal of the trap and not with the program's exit code.
 static void at_exit(void) {
   if (cs_containment_mode() == CS_RING_CONTAINMENT_OFF || cs_getpid() != cs_process.pid) return;
   if (cs_drain_phase_now() == CS_DRAIN_NONE) return;

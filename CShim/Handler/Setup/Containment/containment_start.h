@@ -4,7 +4,8 @@
 
 #include "cs_ring.h"
 
-// Stores that the process cannot contain traps. Traps then drain.
+// Stores that the process cannot contain traps. A trap in a request then begins a drain: the other requests finish, and
+// the process ends.
 void cs_containment_refuse(cs_ring_obstacle obstacle);
 
 // Stores that all checks have passed: the process can contain traps, unless another obstacle was found before.

@@ -1,4 +1,4 @@
-// Shuts down the connections of an event loop whose thread is parked.
+// Shuts down the connections of an event loop whose thread is parked (stopped by a contained trap).
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -20,10 +20,10 @@
 #include "../../Signal/Kernel/system_call.h"
 #include "../../Signal/Threads/task_list.h"
 
-// If the program did not declare the descriptor of the parked loop, the search excludes the epoll descriptors at which
-// another thread waits. A running loop waits at its descriptor only part of the time. The search therefore repeats, at
-// most for this time, until one descriptor with connections is left. If more are left, no connection is shut down. The
-// limit is short, because the thread of the answers does nothing else during the search.
+// If the program did not declare the epoll descriptor of the parked loop, the search excludes the epoll descriptors at
+// which another thread waits. Another loop waits at its descriptor only part of the time, so the search repeats, at
+// most for this time, until at most one descriptor with connections is left. If more are left, no connection is shut
+// down. The limit is short, because the thread of the answers does nothing else during the search.
 #define LOOK_LIMIT_NS UINT64_C(50000000)
 #define LOOK_SLEEP_NS 1000000
 
@@ -57,8 +57,9 @@ static bool is_epoll(int descriptor) {
   return readlink(path, target, sizeof target - 1) > 0 && strstr(target, "[eventpoll]") != NULL;
 }
 
-// Returns whether the descriptor is a connection with this inode. The program can have closed the descriptor in the
-// meantime, and reused its number. Returns false for a listening socket, because other processes can share this socket.
+// Returns whether the descriptor is a connection with this inode. The inode must match, because the program can have
+// closed the connection and reused its number. Returns false for a listening socket, because other processes can share
+// this socket.
 static bool is_connection(int descriptor, unsigned long long inode) {
   struct stat status;
   int listens = 0;
@@ -68,8 +69,9 @@ static bool is_connection(int descriptor, unsigned long long inode) {
 }
 
 // Returns the number of connections in the list of an epoll descriptor, and shuts them down if `cuts` is true. The list
-// has a line "tfd: NUMBER … ino:NUMBER …" for each descriptor. The inode is compared, because an epoll descriptor that
-// was inherited at an exec lists descriptors of another process.
+// has a line "tfd: NUMBER … ino:NUMBER …" for each descriptor. is_connection() compares the inode, because an epoll
+// descriptor that was inherited from a parent process lists the parent's descriptor numbers, which can be other files
+// here.
 static int count_connections(int epoll, bool cuts) {
   char path[32], line[256];
   int count = 0;
@@ -89,7 +91,7 @@ static int count_connections(int epoll, bool cuts) {
   return count;
 }
 
-// Returns the number of epoll descriptors with connections at which no thread has waited, and stores one of them.
+// Counts the epoll descriptors that have connections and at which no thread was seen waiting. Stores one of them.
 static int count_candidates(int *ret_descriptor) {
   int count = 0;
   for (int descriptor = 0; descriptor < DESCRIPTOR_LIMIT; descriptor++) {

@@ -1,7 +1,7 @@
 // The thread pool of containment, which runs the jobs of Swift's global executor in place of Dispatch's threads.
 //
-// A seat is a place in the pool. One thread sits on each seat and runs jobs. If a trap parks the thread, another thread
-// takes the seat. The number of threads that run jobs therefore stays the same.
+// A seat is the pool's entry for one thread that runs jobs. If a trap parks the thread (it never runs again), another
+// thread takes the seat. The number of threads that run jobs therefore stays the same.
 #ifndef CS_POOL_H
 #define CS_POOL_H
 
@@ -12,7 +12,7 @@
 
 typedef struct cs_seat cs_seat;
 
-// Starts the threads and directs the jobs of Swift's global executor to them. `width` is the number of seats; 0: the
+// Starts the threads, and makes the jobs of Swift's global executor run on them. `width` is the number of seats; 0: the
 // number of CPUs on which this process is allowed to run. Returns NULL, or the reason why this process cannot have a
 // pool. After a failure, no job runs on the pool. Only the first call in a process has an effect. Later calls return
 // its result.
@@ -21,7 +21,7 @@ const char *cs_pool_start(uint32_t width);
 // Returns the seat of the calling thread; NULL: the thread has no seat.
 cs_seat *cs_seat_here(void) SIGNAL_SAFE;
 
-// The start of the function that runs the jobs of a seat. The frames outside of this function only start the thread.
+// The start address of cs_seat_run(), which runs the jobs of a seat. Its callers on the stack only start the thread.
 extern uint64_t cs_seat_run_start;
 
 // Marks the seat's thread as parked. The thread calls this function in the crash handler, before it parks.

@@ -1,4 +1,5 @@
-// The queue of the pool (pool.h): four lists of jobs with one lock, and a stack of idle seats.
+// The job queue of the thread pool (pool.h): four lists of jobs with one lock, and a stack of idle seats. A seat is the
+// pool's entry for one thread.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -28,7 +29,8 @@ typedef struct __attribute__((may_alias)) job_head {
 #define LIST_COUNT   4
 #define LOWEST_EVERY 61
 
-// The maximum number of jobs that a seat takes from `next_job` in a row, so that the other jobs also run.
+// The maximum number of jobs that a seat takes in a row from its `next_job` (seat.h), so that the jobs in the lists
+// also run.
 #define NEXT_JOB_LIMIT 16
 
 cs_seat cs_seats[CS_SEAT_LIMIT];
@@ -43,10 +45,10 @@ static struct {
   void *tail;
 } lists[LIST_COUNT]; // protected by `lock`
 
-// Initial-exec, because __tls_get_addr can allocate memory.
+// These variables use the initial-exec model, because __tls_get_addr can allocate memory.
 static __thread cs_seat *here __attribute__((tls_model("initial-exec")));
 static __thread bool runs_next __attribute__((tls_model("initial-exec")));
-static int64_t here_offset; // atomic: from the thread pointer to `here`; 0: there is no pool
+static int64_t here_offset; // atomic: offset of `here` from the thread pointer; 0: there is no pool
 
 void cs_pool_open(uint32_t count) {
   width = count;
@@ -78,8 +80,8 @@ static job_head *head_of(void *job) {
   return job;
 }
 
-// Returns the index of the job's list. The priorities are raw values of Swift's TaskPriority. A job without a priority
-// (0) goes to the list of the default priority.
+// Returns the index of the list for a job of its priority. The priorities are raw values of Swift's TaskPriority. A job
+// without a priority (0) goes to the list of the default priority.
 static uint32_t list_of(void *job) {
   const uint32_t priority = head_of(job)->flags >> 8 & 0xff;
   if (priority >= 0x19) return 0;                  // user-initiated and above

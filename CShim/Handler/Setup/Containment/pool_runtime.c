@@ -17,7 +17,7 @@
 #define FLAGS_OFFSET 32
 #define JOB_BYTES    128
 
-// With two or three pointer arguments, Swift's calling convention is that of C on this platform.
+// For functions with two or three pointer arguments, Swift's calling convention equals C's on this platform.
 extern void swift_job_run(void *job, void *executor, const void *executor_table) __attribute__((weak));
 extern uint32_t swift_task_getJobFlags(const void *job) __attribute__((weak));
 extern void *swift_task_enqueueGlobal_hook __attribute__((weak));
@@ -27,8 +27,8 @@ extern uint32_t runtime_version(void) __asm__("$sSo19_SwiftStdlibVersionasE7curr
 static bool is_on; // atomic: whether this process has set the hook
 
 // Returns whether the runtime reads the flags of a job at the offset that the pool uses. swift_task_getJobFlags() reads
-// one word of the job and returns it. Two words for queues lie between the job's object header, which has 16 bytes, and
-// the flags.
+// one word of the job and returns it. The flags follow the job's object header, which has 16 bytes, and two words that
+// queues use.
 static bool has_known_layout(void) {
   _Alignas(16) uint32_t job[JOB_BYTES / sizeof(uint32_t)];
   for (uint32_t index = 0; index < sizeof job / sizeof job[0]; index++)

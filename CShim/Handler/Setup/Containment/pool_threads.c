@@ -1,4 +1,5 @@
-// The threads of the pool (pool.h).
+// The threads of the pool (pool.h). Each seat of the pool has one thread. One more thread is the spare, which takes the
+// seat of a thread that a trap has stopped.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -17,7 +18,7 @@
 
 #include "../Threads/alternate_stack.h"
 
-// A new thread. The spare thread sleeps until `seat` is set.
+// What a new thread needs. The spare thread sleeps until it gets a seat.
 typedef struct newcomer {
   cs_seat *seat;
   uint32_t has_seat; // atomic, a futex
@@ -31,8 +32,8 @@ static uint32_t wanted_width;
 static newcomer *spare; // NULL: none, because no thread could be created
 static sigset_t mask;   // the signals that the threads of the pool block
 
-// Dispatch's threads block all signals except these. Threads of the pool run the same code, and therefore block the
-// same signals. If the program blocks SIGPROF, Dispatch's threads block it, too.
+// Dispatch's threads block all signals except these, and also SIGPROF if the program blocks it. Threads of the pool run
+// the same code, and therefore block the same signals.
 static void choose_mask(void) {
   const int open[] = {SIGILL, SIGTRAP, SIGFPE, SIGBUS, SIGSEGV, SIGSYS, SIGPIPE, SIGPROF, SIGABRT};
   sigset_t starters;
@@ -52,7 +53,7 @@ static void *begin(void *context) {
   // threads of the pool do the same, so that they share the processor with other threads as Dispatch's threads would.
   setpriority(PRIO_PROCESS, 0, 0); // on Linux, 0 is the calling thread
   cs_alternate_stack_give_here();
-  // acquire: pairs with cs_seat_replace().
+  // acquire: pairs with the release store of cs_seat_replace().
   while (__atomic_load_n(&given->has_seat, __ATOMIC_ACQUIRE) == 0)
     syscall(SYS_futex, &given->has_seat, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
   cs_seat *seat = given->seat;
@@ -73,8 +74,8 @@ static newcomer *create(cs_seat *seat) {
   given->seat = seat;
   given->has_seat = seat != NULL;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  // The mask applies from the first instruction. If the thread inherited a mask that blocks the signal of traps, a trap
-  // would end the process without the crash handler.
+  // The mask applies from the first instruction. An inherited mask could block the signal of a trap. The kernel then
+  // ends the process at a trap without calling the crash handler.
   const bool is_created =
       pthread_attr_setsigmask_np(&attributes, &mask) == 0 && pthread_create(&thread, &attributes, begin, given) == 0;
   pthread_attr_destroy(&attributes);
@@ -99,7 +100,7 @@ bool cs_seat_replace(cs_seat *seat) {
   spare = NULL;
   if (successor != NULL) {
     successor->seat = seat;
-    // release: pairs with begin(). After this store, the thread can free the structure at any time.
+    // release: pairs with the acquire load of begin(). After this store, the thread can free the structure at any time.
     __atomic_store_n(&successor->has_seat, 1, __ATOMIC_RELEASE);
     syscall(SYS_futex, &successor->has_seat, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
   } else if (create(seat) == NULL) {

@@ -1,4 +1,5 @@
-// Finds the functions of the Swift runtime that run a task on a thread of the pool.
+// Finds the functions of the Swift runtime that run a task on a thread of the pool (pool.h). The judge (judge.h)
+// compares the stack of a trapping thread with these functions.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -13,7 +14,7 @@
 #include "containment_start.h"
 #include "pool.h"
 
-// The runtime runs each job by this function, which calls the function that resumes the job's task.
+// This function of the runtime runs a job: it calls the function that resumes the job's task.
 extern void swift_job_run(void *job, void *executor, const void *executor_table) __attribute__((weak));
 
 typedef struct working_memory {
@@ -33,7 +34,7 @@ static uint32_t index_of(const working_memory *memory, uint32_t from, uint32_t k
 
 // Stores the start addresses of functions on the stack, from the function that calls the task to the thread's outermost
 // function. Without the pool, the thread belongs to Dispatch, and only the function that calls the task is stored.
-// Returns false if these functions are not on the stack.
+// Returns false if swift_job_run or, with the pool, cs_seat_run is not on the stack.
 static bool note_way(working_memory *memory) {
   uint32_t count = 0;
   bool is_deep = false;
@@ -51,7 +52,8 @@ static bool note_way(working_memory *memory) {
   return true;
 }
 
-// The task runs on no actor, so the handler must read that the thread has no serial executor.
+// Returns whether the handler reads the current executor correctly: this task runs on no actor, so it must read that
+// the thread has no serial executor.
 static bool finds_executor(void) {
   uint64_t executor = 0;
   return cs_task_executor_read(&cs_process.task_layout, &executor) && executor == 0;
@@ -75,7 +77,7 @@ static void probe(void) {
 void cs_shim_contained_probe(void) {
   uint32_t none = 0;
   if (__atomic_load_n(&is_done, __ATOMIC_RELAXED) != 0 || cs_containment_mode() == CS_RING_CONTAINMENT_OFF) return;
-  // If the process has a pool, the functions are only on the stack of a thread of the pool. Other tasks run on an
+  // If the process has a pool, only the stack of a pool thread contains these functions. The other tasks run on an
   // executor of the program.
   if (cs_containment_now.has_pool && cs_seat_here() == NULL) return;
   if (__atomic_compare_exchange_n(&is_done, &none, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) probe();

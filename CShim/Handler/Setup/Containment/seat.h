@@ -1,4 +1,4 @@
-// The seats of the pool, for the files of the pool.
+// Private declarations of the thread pool (pool.h). A seat is the pool's entry for one thread that runs jobs.
 #ifndef CS_SEAT_H
 #define CS_SEAT_H
 
@@ -9,20 +9,20 @@
 
 #define CS_SEAT_LIMIT 256
 
-// Only the seat's thread accesses a field, unless the comment of the field says otherwise.
+// Only the thread that has the seat accesses a field, unless the field's comment says otherwise.
 struct cs_seat {
   _Alignas(64) uint32_t is_woken; // atomic, a futex
-  uint32_t is_parked;             // atomic: a trap has stopped the seat's thread
+  uint32_t is_parked;             // atomic: a trap has stopped the thread that has the seat
   cs_seat *next_idle;             // the pool's lock protects this field
   void *next_job;                 // the job to run next, which no other seat can take; NULL: none
   uint32_t next_job_runs;         // how many jobs in a row came from `next_job`
-  uint32_t turns;                 // how many jobs came from the queue
+  uint32_t turns;                 // how many jobs the seat took from the pool's queue
   uint64_t jobs;                  // atomic: how many jobs have begun
 };
 
 extern cs_seat cs_seats[CS_SEAT_LIMIT];
 
-// Sets the number of seats. Precondition: no thread sits on a seat.
+// Sets the number of seats. Precondition: no thread has a seat yet.
 void cs_pool_open(uint32_t width);
 
 // Runs jobs on the calling thread. Never returns.
@@ -35,7 +35,8 @@ bool cs_seats_start(uint32_t width);
 const char *cs_pool_runtime_check(void);
 // Runs a job of the Swift runtime on the calling thread.
 void cs_pool_runtime_run(void *job);
-// Directs the jobs of the global executor to cs_shim_pool_enqueue(). Returns false if other code receives these jobs.
+// Directs the jobs of the global executor to cs_shim_pool_enqueue(). Returns false if other code already receives these
+// jobs.
 bool cs_pool_runtime_hook(void);
 // Directs the jobs to Swift's own threads again.
 void cs_pool_runtime_unhook(void);

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// A function of the runtime that returns the address of the runtime's variable for error messages. This variable points
-// to the messages. Swift 6.3 has this function. Older versions can lack it.
+// Returns the address of the runtime's variable that points to the fatal error messages. Swift 6.3 has this function;
+// older versions can lack it.
 extern const char *volatile *swift_getFatalErrorMessageBuffer(void) __attribute__((weak));
 extern void *swift_task_getCurrent(void) __attribute__((weak));
 extern void *swift_task_getCurrentTaskName(void) __attribute__((weak));

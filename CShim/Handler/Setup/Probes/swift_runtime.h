@@ -1,4 +1,4 @@
-// The functions of the Swift runtime whose addresses the shield reads at its start.
+// The functions of the Swift runtime whose addresses the shield determines at its start.
 #ifndef CS_SWIFT_RUNTIME_H
 #define CS_SWIFT_RUNTIME_H
 

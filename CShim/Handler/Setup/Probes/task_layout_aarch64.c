@@ -1,6 +1,6 @@
 // Finds the offset of the thread-local variable in which the Swift runtime stores the current task. No function of the
-// runtime returns the offset. The code therefore decodes four small functions of the runtime. If their code differs
-// from the expected instructions, the shield records no tasks.
+// runtime returns this offset, so this file decodes the instructions of four small functions of the runtime. If they
+// differ from the expected ones, the shield records no tasks.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -41,9 +41,9 @@ static bool loads(const uint32_t code[2], uint64_t address, uint32_t target, uin
   return is_page && is_load;
 }
 
-// A TLS descriptor is { function, argument }. If the variable is in the block that each thread has from its start, the
-// function returns the argument: the offset from the thread pointer. Otherwise the argument is the address of
-// { module, offset }.
+// Reads the TLS descriptor { function, argument } of a variable. If the variable is in the static TLS block, which each
+// thread has from its start, the function returns the argument: the offset from the thread pointer. Otherwise, the
+// argument is the address of { module, offset }.
 static bool read_descriptor(uint64_t at, cs_task_layout *ret_layout) {
   uint64_t words[2] = {0};
   uint32_t code[3] = {0};
@@ -62,8 +62,8 @@ static bool read_descriptor(uint64_t at, cs_task_layout *ret_layout) {
 }
 
 // A function that returns the variable starts with `stp; mov; … ; mrs x8, tpidr_el0; ldr xN, [x8, x0]`. The four
-// instructions before mrs compute the variable's offset with a TLS descriptor, or are a shorter form by which the
-// linker has replaced them.
+// instructions before mrs compute the variable's offset with a TLS descriptor. The linker can have replaced them by a
+// shorter form.
 static bool find_variable(const uint32_t *code, uint64_t address, uint32_t load, cs_task_layout *ret_layout) {
   const uint32_t *at = &code[2];
   const uint64_t place = address + 2 * CS_CODE_BYTES;
@@ -118,7 +118,8 @@ static bool read_code(const void *function, uint64_t *ret_address, uint32_t ret_
   return function != NULL && cs_memory_copy(ret_code, *ret_address, size) == size;
 }
 
-// Finds the variable with the thread's executor, which is in the same block as the variable with the current task.
+// Finds the thread-local variable with the thread's executor, which is in the same TLS block as the variable with the
+// current task.
 static void find_executor(const cs_swift_runtime *runtime, cs_task_layout *layout) {
   uint32_t code[CODE_COUNT];
   uint64_t address = 0;
@@ -126,8 +127,8 @@ static void find_executor(const cs_swift_runtime *runtime, cs_task_layout *layou
   if (!read_code(runtime->current_executor, &address, code) || !find_variable(code, address, LOAD_EXECUTOR, &found)) {
     return;
   }
-  // With a tls_index, each variable has its own pair { module, offset }, but cs_task_layout has space for only one
-  // pair.
+  // If the variables are outside the static TLS block, each has its own pair { module, offset }, but cs_task_layout has
+  // space for only one.
   if (found.tls_index != 0 || layout->tls_index != 0) return;
   layout->has_executor = true;
   layout->executor_offset = found.offset;
@@ -141,7 +142,7 @@ bool cs_task_layout_find(cs_task_layout *ret_layout) {
   if (!read_code(runtime->current_task, &address, code) || !find_variable(code, address, LOAD_TASK, &layout)) {
     return false;
   }
-  // add x8, x0, #0x60; ldxp x9, x10, [x8]: reads the status
+  // add x8, x0, #0x60; ldxp x9, x10, [x8]: reads the status word of the task
   if (!read_code(runtime->task_priority, &address, code) ||
       !contains(code, UINT32_C(0x91018008), UINT32_C(0xc87f2909))) {
     return false;

@@ -1,6 +1,6 @@
 // Finds the offset of the thread-local variable in which the Swift runtime stores the current task. No function of the
-// runtime returns the offset. The code therefore decodes four small functions of the runtime. If their code differs
-// from the expected bytes, the shield records no tasks.
+// runtime returns this offset, so this file decodes the instructions of four small functions of the runtime. If they
+// differ from the expected ones, the shield records no tasks.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -19,7 +19,8 @@
 
 static const uint8_t frame[] = {0x55, 0x48, 0x89, 0xe5};            // push %rbp; mov %rsp,%rbp
 static const uint8_t lea_index[] = {0x48, 0x8d, 0x3d};              // lea index(%rip),%rdi
-static const uint8_t fixed[] = {0x66, 0x66, 0x66, 0x64, 0x48, 0x8b, // mov %fs:0,%rax: the linker's shorter form
+static const uint8_t fixed[] = {0x66, 0x66, 0x66, 0x64, 0x48, 0x8b, // mov %fs:0,%rax: the form to which the linker
+                                                                    // shortens the lea and the call
                                 0x04, 0x25, 0x00, 0x00, 0x00, 0x00};
 static const uint8_t load[] = {0x48, 0x8b, 0x80};                          // mov offset(%rax),%rax
 static const uint8_t load_executor[] = {0x48, 0x8b, 0x88};                 // mov offset(%rax),%rcx
@@ -74,7 +75,8 @@ static bool read_code(const void *function, uint64_t *ret_address, uint8_t ret_c
   return function != NULL && cs_memory_copy(ret_code, *ret_address, CODE_BYTES) == CODE_BYTES;
 }
 
-// Finds the variable with the thread's executor, which is in the same block as the variable with the current task.
+// Finds the thread-local variable with the thread's executor, which is in the same TLS block as the variable with the
+// current task.
 static void find_executor(const cs_swift_runtime *runtime, cs_task_layout *layout) {
   uint8_t code[CODE_BYTES];
   uint64_t address = 0;

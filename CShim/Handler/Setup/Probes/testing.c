@@ -47,8 +47,7 @@ uint32_t cs_testing_watcher_rounds(void) {
   return cs_watch_rounds();
 }
 
-// The structure is static, because it is too large for the stack. It is not thread-local, because each thread of every
-// program would then need space for it.
+// What an unwind needs. The structure is allocated with calloc, because it is too large for the stack.
 typedef struct working_memory {
   ucontext_t context;
   cs_ring_record record;
@@ -76,7 +75,8 @@ __attribute__((noinline)) size_t cs_testing_unwind_here(uint64_t *ret_pcs, size_
 
 static bool read_frame_information(cs_cfi_scratch *scratch, const cs_cfi_image *image, uint64_t pc) {
   if (!cs_cfi_find(image, pc, &scratch->function) || !cs_cfi_run(scratch, pc)) return false;
-  // cs_cfi_run() above computed the unwind row of this pc. With `row_pc` set, the step uses that row without a lookup.
+  // cs_cfi_run() has computed the rules that unwind from this pc (a row). Because `row_pc` is set, cs_cfi_step() uses
+  // this row without a lookup.
   uint64_t registers[CS_REGISTER_COUNT];
   for (int index = 0; index < CS_REGISTER_COUNT; index++)
     registers[index] = (uint64_t)(uintptr_t)scratch;

@@ -1,5 +1,5 @@
-// Annotations: pairs of a key and a value. A sequence lock protects each entry. A reader copies an entry completely or
-// skips it.
+// Annotations: pairs of a key and a value, which each crash report of the process contains. A sequence lock protects
+// each entry in the ring: a reader copies an entry completely or skips it.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -10,7 +10,7 @@
 #include "../setup.h"
 #include "cs_ring_access.h"
 
-// Only writers take this lock. The handler never takes it.
+// Only writers take this lock. The crash handler never takes it.
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
 void cs_annotations_reset(void) {
@@ -86,8 +86,7 @@ static bool set(cs_ring *ring, const char *key, size_t key_bytes, const char *va
 }
 
 bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size_t value_bytes) {
-  // acquire: pairs with the release store at the end of cs_shim_start(), which writes the keys of environment variables
-  // before that store.
+  // acquire: pairs with the release store at the end of cs_shim_start(), which stores the fixed keys before.
   cs_ring *const ring = cs_started_ring();
   return ring != NULL && !is_fixed_key(key, key_bytes) && set(ring, key, key_bytes, value, value_bytes);
 }
@@ -103,8 +102,8 @@ void cs_annotations_fix(const char *key, const char *value) {
   }
 }
 
-// The parent can write into its ring at the same time. An entry that changes during the copy is skipped. The copies
-// leave no gaps, because readers in the handler stop at the first entry that was never used.
+// The parent can write into its ring during this copy. An entry that changes meanwhile is skipped. The copies are
+// stored without gaps, because readers in the crash handler stop at the first entry that was never used.
 void cs_annotations_inherit(const cs_ring *parent) {
   size_t count = 0;
   for (size_t index = 0; index < CS_RING_ANNOTATION_LIMIT; index++) {

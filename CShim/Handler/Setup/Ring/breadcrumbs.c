@@ -10,8 +10,8 @@
 #include "../../Signal/Dispatch/trusted.h"
 
 // Claims the entry for writing, because two threads must not write the same entry at the same time. Messages fill the
-// entries cyclically. If other threads have meanwhile overwritten all entries, the claim fails, and this thread's
-// message is lost. An entry therefore never contains parts of two messages.
+// entries cyclically. A slow thread can find its entry already taken for a newer message. The claim then fails, and the
+// older message is lost. An entry therefore never contains parts of two messages.
 static bool take(cs_ring_breadcrumb *breadcrumb, uint64_t ticket) {
   // At the first write to this entry, no earlier writer can still hold it.
   if (ticket < CS_RING_BREADCRUMB_LIMIT) return true;
@@ -20,8 +20,8 @@ static bool take(cs_ring_breadcrumb *breadcrumb, uint64_t ticket) {
   return __atomic_compare_exchange_n(&breadcrumb->sequence, &seen, 0, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-// A long message is cut so that this many bytes stay available for the metadata, which can contain the ID of the
-// current request.
+// If there is not enough space, a long message is cut so that the metadata gets up to this many bytes. The metadata can
+// contain the ID of the current request.
 #define METADATA_SHARE_BYTES 96
 
 // Returns the size of the first pair of metadata. A pair consists of a key and a value, which each end with a NUL.
@@ -34,8 +34,8 @@ static size_t pair_bytes(const char *start, size_t bytes) {
   return value_end == NULL ? 0 : (size_t)(value_end - start) + 1;
 }
 
-// Copies each pair that fits into the rest of `room`. Returns the total size of the copied pairs. If `to` is NULL, only
-// computes the size.
+// Copies each pair that still fits into `room` bytes, in order. Returns the total size of the copied pairs. If `to` is
+// NULL, only computes the size.
 static size_t copy_pairs(uint8_t *to, cs_shim_text pairs, size_t room) {
   size_t kept = 0;
   for (size_t at = 0, bytes; (bytes = pair_bytes(pairs.start + at, pairs.bytes - at)) != 0; at += bytes) {
@@ -74,7 +74,8 @@ void cs_shim_breadcrumb_with(cs_shim_text message, cs_ring_level level, cs_shim_
   const uint64_t ticket = __atomic_fetch_add(&ring->header.breadcrumb_head, 1, __ATOMIC_RELAXED);
   cs_ring_breadcrumb *breadcrumb = &ring->breadcrumbs[ticket % CS_RING_BREADCRUMB_LIMIT];
   if (!take(breadcrumb, ticket)) return;
-  __atomic_thread_fence(__ATOMIC_RELEASE); // Ordering: the number 0 becomes visible before the writes below.
+  __atomic_thread_fence(__ATOMIC_RELEASE); // Ordering: the sequence number 0 of a claimed entry becomes visible before
+                                           // the writes below.
   breadcrumb->time_ns = cs_clock_ns(CLOCK_REALTIME);
   breadcrumb->level = level;
   breadcrumb->request = request;

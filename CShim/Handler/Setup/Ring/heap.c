@@ -1,5 +1,5 @@
-// Determines how a freed block of glibc's malloc differs from a block in use. crashd uses the difference to detect
-// freed memory near register values.
+// Determines how a freed block of glibc's malloc differs from a block in use. With this difference, crashd detects that
+// a register of a crash points to freed memory.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -29,8 +29,8 @@ static uint64_t word_after_free(void) {
 }
 
 // Returns the value with which the allocator marks freed blocks (glibc's tcache key), or 0 if there is none. The
-// function reads the second word of two freed blocks. If the words are equal, they are the key, and not pointers in a
-// list of free blocks.
+// function reads the second word of two freed blocks. If the words are equal, they are the key; pointers in a list of
+// free blocks would differ.
 static uint64_t heap_key(void) {
   const uint64_t first = word_after_free();
   void *other = malloc(BLOCK_BYTES);
@@ -56,8 +56,8 @@ static uint64_t heap_start(void) {
 }
 
 void cs_heap_describe(cs_ring_header *header) {
-  // The values are static, so a forked child uses the values that its parent determined. The child can use these
-  // values, because it has the same heap.
+  // The values are static, so a forked child keeps the values of its parent. They are correct, because the child has a
+  // copy of the same heap.
   static uint64_t key;
   static uint64_t start;
   if (cs_memory_mode() == CS_RING_MEMORY_NONE) return;

@@ -1,4 +1,5 @@
-// Converts the hexadecimal digits of trace and span IDs, eight at a time. Each step uses a word as a vector of bytes.
+// Converts the hexadecimal digits of trace and span IDs, eight at a time. A 64-bit word serves as a vector of eight
+// bytes.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -18,7 +19,7 @@ static bool convert(uint64_t digits, uint32_t *ret_bytes) {
   const uint64_t is_decimal = (digits + EACH(0x80 - '0')) & ~(digits + EACH(0x7f - '9')) & EACH(0x80);
   const uint64_t is_letter = (small + EACH(0x80 - 'a')) & ~(small + EACH(0x7f - 'f')) & EACH(0x80);
   if ((digits & EACH(0x80)) != 0 || (is_decimal | is_letter) != EACH(0x80)) return false;
-  // The low four bits of '0' are 0, and those of 'a' are 1.
+  // The low four bits of a decimal digit are its value. Those of 'a' are 1, so 9 is added for letters.
   const uint64_t values = (digits & EACH(0x0f)) + (is_letter >> 7) * 9;
   const uint64_t halves = (values << 4 | values >> 8) & UINT64_C(0x00ff00ff00ff00ff);
   const uint64_t quarters = (halves | halves >> 8) & UINT64_C(0x0000ffff0000ffff);

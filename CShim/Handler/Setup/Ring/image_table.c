@@ -1,5 +1,5 @@
-// Lists the images that are loaded when the shield starts, and selects the image files whose descriptors the shield
-// sends to crashd.
+// Lists the images (the executable and its shared libraries) that are loaded when the shield starts, and selects the
+// image files whose descriptors the shield sends to crashd.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -46,17 +46,17 @@ static bool starts_with(const char *text, const char *prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-// Returns whether the path belongs to the distribution. The shield does not send files of the distribution, because
-// crashd finds the same file by its path. The Swift runtime can be part of a container image, which crashd cannot read.
-// The runtime's path is therefore not treated as a system path.
+// Returns whether the path belongs to the Linux distribution. The shield does not send such a file, because crashd
+// finds it by its path. The Swift runtime is an exception: it can be a part of a container image that crashd cannot
+// read, so it is sent.
 static bool is_system_path(const char *path) {
   if (strstr(path, "/swift/") != NULL) return false;
   return starts_with(path, "/lib/") || starts_with(path, "/lib64/") || starts_with(path, "/usr/lib/") ||
          starts_with(path, "/usr/lib64/");
 }
 
-// A file without a build ID is not sent. crashd could not use the file, and the shield could not detect that the file
-// was replaced.
+// Returns whether the image's file is sent to crashd. A file without a build ID is not: crashd cannot use it, and the
+// shield could not detect that it was replaced.
 static bool is_sent(const cs_ring_image *image, const char *path) {
   if (image->build_id_bytes == 0 || (image->flags & CS_RING_IMAGE_VDSO) != 0) return false;
   if ((image->flags & CS_RING_IMAGE_EXECUTABLE) != 0) return true;
@@ -120,7 +120,7 @@ void cs_images_inherit(const cs_ring *parent) {
 
 void cs_images_register(const char *executable) {
   registration now = {.executable = executable};
-  // If the process crashes while images are being registered, the handler sends no files.
+  // If the process crashes while this function runs, the crash handler sends no files.
   __atomic_store_n(&cs_image_files.count, 0, __ATOMIC_RELEASE);
   dl_iterate_phdr(register_image, &now);
   // release: pairs with the acquire load of cs_image_files_open().

@@ -1,4 +1,5 @@
-// The thread that reports incidents to the program. It exists only if the program subscribes to incidents.
+// The thread that reports incidents (non-fatal events, such as an absorbed failure) to the program. It exists only if
+// the program subscribes to them.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -50,8 +51,8 @@ bool cs_shim_incidents_follow(void (*function)(void)) {
   sigset_t all;
   sigset_t before;
   deliver = function;
-  // The new thread inherits this signal mask, which blocks all signals except SIGPROF. For a signal that was sent to
-  // the process, the kernel therefore chooses a thread of the program.
+  // The new thread inherits this signal mask, which blocks all signals except SIGPROF. If a signal is sent to the
+  // process, the kernel therefore chooses a thread of the program.
   sigfillset(&all);
   sigdelset(&all, SIGPROF); // the thread sweep samples the new thread's stack with SIGPROF
   pthread_sigmask(SIG_BLOCK, &all, &before);

@@ -1,4 +1,5 @@
-// Opens the file for the last words at the start, because the crashing process can have another root or user.
+// Opens the file for the last words, a short description of a crash that the crashing process itself writes. The file
+// is opened when the shield starts, because the process can change its root directory or user before it crashes.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -14,13 +15,13 @@
 #include "../../Signal/Lines/last_words.h"
 #include "../../Signal/Lines/lines.h"
 
-// The file that Kubernetes mounts into each container, and shows when the container has ended.
+// Kubernetes mounts this file into each container, and shows its contents after the container has ended.
 #define TERMINATION_LOG "/dev/termination-log"
 
-// The mode of a file that the start creates for CRASHSHIELD_LAST_WORDS=PATH.
+// The mode of the file if it is created, which happens only with CRASHSHIELD_LAST_WORDS=PATH.
 #define FILE_MODE 0640
 
-// The functions of the Swift runtime that stop the program with a message.
+// The functions of the Swift runtime that stop the program with a message. The last words omit their frames.
 extern char trap_string[] __asm__("$ss17_assertionFailure__4file4line5flagss5NeverOs12StaticStringV_SSAHSus6UInt32VtF")
     __attribute__((weak));
 extern char trap_static[] __asm__("$ss17_assertionFailure__4file4line5flagss5NeverOs12StaticStringV_A2HSus6UInt32VtF")
@@ -31,17 +32,17 @@ extern char trap_fatal[] __asm__("$ss18_fatalErrorMessage__4file4line5flagss5Nev
     __attribute__((weak));
 extern char trap_error[] __asm__("swift_unexpectedError") __attribute__((weak));
 
-// Opens a file without waiting for its reader, if it is a FIFO. A symbolic link is refused, because another user can
-// have made it. A directory cannot be opened for writing.
+// Opens a file for appending. If it is a FIFO, does not wait for a reader. A symbolic link is refused, because another
+// user can have made it. A directory cannot be opened for writing.
 static cs_descriptor open_file(const char *path, int more_flags) {
   const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | more_flags;
   const int file = cs_descriptor_raise(open(path, flags, FILE_MODE));
   return file < 0 ? (cs_descriptor){.number = -1} : cs_descriptor_described(file);
 }
 
-// Returns whether another user can have put the file at the path. This is the case if a user other than root and this
-// user owns the file, or if a regular file has several hard links. A hard link can refer to a file that the other user
-// cannot change directly.
+// Returns whether another user may have put this file there: its owner is neither root nor this user, or it is a
+// regular file with several hard links. By a hard link, another user could make the shield write to a file that this
+// user cannot change itself.
 static bool is_strange(int file) {
   struct stat status = {0};
   if (fstat(file, &status) != 0) return true;
@@ -56,7 +57,7 @@ static cs_descriptor open_path(const char *path) {
   return (cs_descriptor){.number = -1};
 }
 
-// The names of stderr are symbolic links, which open_file() would refuse.
+// These names of stderr are treated separately: as paths, they are symbolic links, which open_file() refuses.
 static bool is_name_of_stderr(const char *place) {
   return strcmp(place, "stderr") == 0 || strcmp(place, "/dev/stderr") == 0 || strcmp(place, "/dev/fd/2") == 0 ||
          strcmp(place, "/proc/self/fd/2") == 0;

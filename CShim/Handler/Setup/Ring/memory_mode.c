@@ -8,14 +8,14 @@
 #include "../setup.h"
 
 static uint32_t own_mode; // cs_ring_memory_mode
-// The next two variables keep their values when the program starts the shield again. If the parent withheld memory, a
-// forked child also withholds it until crashd has answered the child's hello.
+// The next two variables keep their values when the program starts the shield again. If the parent withheld memory at
+// crashd's request, a forked child also withholds it until crashd has answered the child's first message (hello).
 static bool is_withheld;
 static uint32_t withheld_round;
 
 static void apply(void) {
-  // If the program chose the mode "none", the ring shows "none". It does not show "withheld", even if crashd requested
-  // that memory is withheld.
+  // If the program chose the mode "none", the ring shows "none". It does not show "withheld", even if crashd also
+  // requested to withhold memory.
   const bool counts = is_withheld && own_mode != CS_RING_MEMORY_NONE;
   const uint32_t mode = counts ? (uint32_t)CS_RING_MEMORY_NONE : own_mode;
   const uint32_t shown = counts ? (uint32_t)CS_RING_MEMORY_WITHHELD : own_mode;

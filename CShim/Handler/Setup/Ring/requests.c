@@ -1,5 +1,5 @@
 // The table of requests in flight. Shield.withRequest claims an entry at the beginning of a request, and frees the
-// entry at the end.
+// entry at its end. If no entry is free, the request is only counted (overflow).
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -20,7 +20,7 @@ swift_task_localValuePush(const void *key, void *value, const void *type);
 extern __attribute__((weak, visibility("default"), swiftcall)) void swift_task_localValuePop(void);
 
 // The number of tables that this process and its parents have created. The handle of a request without an entry
-// contains this number, because a forked child must not count the end of a parent's request.
+// contains this number, so that a forked child can recognize a request of its parent and does not count its end.
 static uint64_t table_count;
 
 // The generation of each entry. A forked child keeps these values, so that a handle of the parent never identifies a
@@ -29,9 +29,12 @@ static uint64_t generations[CS_RING_REQUEST_LIMIT];
 
 static uint32_t thread_count; // atomic: threads that have begun a request
 
-// Initial-exec, because __tls_get_addr may allocate memory.
-static __thread uint32_t first_word __attribute__((tls_model("initial-exec"))); // index + 1; 0: not chosen yet
-static __thread uint64_t here __attribute__((tls_model("initial-exec")));       // the handle of synchronous code
+// These variables use the initial-exec model, because __tls_get_addr may allocate memory.
+static __thread uint32_t first_word __attribute__((tls_model("initial-exec"))); // 1 + the index of the word in which
+                                                                                // this thread searches first; 0: not
+                                                                                // chosen yet
+static __thread uint64_t here __attribute__((tls_model("initial-exec")));       // the handle of the request that this
+                                                                                // thread runs in synchronous code
 
 void cs_requests_forget(void) {
   table_count++;
@@ -39,13 +42,13 @@ void cs_requests_forget(void) {
     __atomic_store_n(&cs_request_words[index].used, 0, __ATOMIC_RELAXED);
 }
 
-// Claims the first free entry whose bit is in this word. The loop is lock-free, because an exchange fails only if the
-// exchange of another thread succeeded.
+// Claims the first free entry whose bit is in this word of cs_request_words. The loop is lock-free, because an exchange
+// fails only if the exchange of another thread succeeded.
 static bool take_in(uint32_t word, uint32_t *ret_index) {
   uint64_t used = __atomic_load_n(&cs_request_words[word].used, __ATOMIC_RELAXED);
   while (used != UINT64_MAX) {
     const uint32_t bit = (uint32_t)__builtin_ctzll(~used);
-    // acquire: pairs with cs_shim_request_end().
+    // acquire: pairs with the release operation of cs_shim_request_end().
     if (__atomic_compare_exchange_n(&cs_request_words[word].used, &used, used | UINT64_C(1) << bit, true,
                                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
       *ret_index = word * CS_REQUEST_WORD_BITS + bit;
@@ -152,14 +155,14 @@ void cs_shim_request_end(cs_shim_request handle, bool has_failed) {
   } else {
     const uint32_t index = cs_request_index(handle);
     uint64_t running = cs_request_running(handle);
-    // The exchange fails if the request has ended or trapped. In a forked child, a request of the parent has no entry.
-    // relaxed: the next claim stores a new generation before it writes to the entry.
+    // The exchange fails if the request has already ended or trapped, and in a forked child for a request of the
+    // parent. relaxed: the next claim stores a new generation before it writes to the entry.
     if (!__atomic_compare_exchange_n(&ring->requests[index].state, &running,
                                      handle >> CS_REQUEST_INDEX_BITS << 8 | CS_RING_REQUEST_FREE, false,
                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
       return;
     }
-    // release: pairs with take_in().
+    // release: pairs with the acquire exchange of take_in().
     __atomic_fetch_and(&cs_request_words[index / CS_REQUEST_WORD_BITS].used,
                        ~(UINT64_C(1) << index % CS_REQUEST_WORD_BITS), __ATOMIC_RELEASE);
   }
@@ -197,8 +200,8 @@ void cs_shim_request_unbind(void) {
   swift_task_localValuePop();
 }
 
-// Reads the request's handle in the same way as the signal handler. Returns UNCHECKED if this thread does not run a
-// task.
+// Tests whether the crash handler can find the handle of a task's request: reads it from the task-local values in the
+// same way as the handler. Returns UNCHECKED if this thread does not run a task.
 static uint32_t lookup_of(uint64_t key, cs_shim_request handle) {
   uint64_t found = 0;
   if (!cs_process.task_layout.is_known) return CS_RING_REQUEST_LOOKUP_REFUSED;

@@ -1,4 +1,5 @@
-// Makes the ring, which is a memfd of fixed size: creates the file, maps it and fills its header.
+// Makes the ring, a memfd of fixed size through which the process passes crash records to crashd: creates the file,
+// maps it and fills its header.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -102,7 +103,7 @@ static bool is_size_allowed(void) {
 }
 
 // Writes to the pages that the record of the first crash will occupy, so that they are in memory. Otherwise, the
-// handler would take a page fault for each of these pages. These page faults would take longer than writing the record.
+// handler would cause a page fault for each of them, and the page faults would take longer than writing the record.
 static void prefault(cs_ring *ring) {
   const size_t first_slot_end = offsetof(cs_ring_slot, stack) + CS_RING_STACK_LIMIT_BYTES;
   volatile uint8_t *bytes = (volatile uint8_t *)&ring->slots[0];
@@ -110,11 +111,10 @@ static void prefault(cs_ring *ring) {
     bytes[at] = 0;
 }
 
-// Seals the file. The seals prevent that a process shrinks the file while crashd reads it. With F_SEAL_FUTURE_WRITE,
-// only this process can write to the file, through the mapping that already exists. Linux before 5.1 does not have
-// F_SEAL_FUTURE_WRITE, which forbids new writable mappings. On these kernels, crashd gets a read-only descriptor of the
-// file. In addition, the file's mode becomes read-only. Otherwise, a process of crashd's user could open the file again
-// for writing through /proc.
+// Seals the file, so that no process can shrink it while crashd reads it. F_SEAL_FUTURE_WRITE also forbids new writable
+// mappings: only this process can write to the file, through the mapping that it already has. Linux before 5.1 does not
+// have this seal. There, crashd gets a read-only descriptor, and the file's mode becomes read-only, so that a process
+// of crashd's user cannot open the file for writing through /proc.
 static cs_shim_error seal(int *file, cs_shim_failure *ret_failure) {
   const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
   if (!cs_ring_has_old_kernel && fcntl(*file, F_ADD_SEALS, seals | F_SEAL_FUTURE_WRITE) == 0) {
@@ -160,10 +160,10 @@ cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *r
 }
 
 void cs_spool_open(void) {
-  // If a constructor has opened a spool directory, cs_shim_start() can later set another directory.
+  // An early start, in a constructor, may already have opened another spool directory.
   if (cs_descriptor_is_ours(&cs_process.spool)) close(cs_process.spool.number);
-  // The mode of the spool directory can allow all users to create files, but only a few users to list them. O_PATH
-  // opens the directory without read permission.
+  // O_PATH opens the directory without read permission: the directory's mode can allow all users to create files in it,
+  // but not to list them.
   const int directory = cs_descriptor_raise(open(cs_process.spool_directory, O_PATH | O_DIRECTORY | O_CLOEXEC));
   cs_process.spool = directory < 0 ? (cs_descriptor){.number = -1} : cs_descriptor_described(directory);
 }

@@ -22,7 +22,7 @@
 static pthread_key_t key;
 static bool has_key;
 static uint64_t page_bytes;  // of the kernel
-static uint64_t stack_bytes; // without the guard page
+static uint64_t stack_bytes; // of an alternate stack, without its guard page
 static uint32_t is_giving;   // atomic
 
 static void take_back(cs_thread *thread) {
@@ -35,8 +35,8 @@ static void take_back(cs_thread *thread) {
   free(thread);
 }
 
-// The destructors of other keys are code of the program and can also overflow the stack. pthread calls the destructors
-// in several rounds. The destructor of this key releases the alternate stack only in the last round.
+// pthread calls the destructors of all keys in several rounds. The destructors of other keys are code of the program
+// and can also overflow the stack, so this destructor releases the alternate stack only in the last round.
 static void at_thread_end(void *value) {
   cs_thread *thread = value;
   thread->round++;
@@ -89,8 +89,8 @@ void cs_alternate_stack_give_here(void) {
   if (thread != NULL && (!cs_alternate_stack_map(thread) || !cs_alternate_stack_take(thread))) free(thread);
 }
 
-// release: pairs with the acquire load of cs_alternate_stacks_are_on(), so that the key is valid. A thread that reads
-// `is_on` as true can use the key.
+// release: pairs with the acquire load of cs_alternate_stacks_are_on(). A thread for which that function returns true
+// can therefore use the key.
 void cs_alternate_stacks_switch(bool is_on) {
   __atomic_store_n(&is_giving, is_on ? 1 : 0, __ATOMIC_RELEASE);
 }

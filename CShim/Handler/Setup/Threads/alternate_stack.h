@@ -17,7 +17,8 @@ typedef struct cs_thread {
 // stack (AT_MINSIGSTKSZ), which depends on the vector registers.
 uint64_t cs_alternate_stack_bytes(uint64_t minimum, uint64_t page);
 
-// Precondition: called once, before the other functions. Returns false if no key for thread-specific data is free.
+// Prepares the other functions. Returns false if no key for thread-specific data is free. Precondition: called before
+// the other functions.
 bool cs_alternate_stack_prepare(void);
 
 // Maps a stack for a thread before the thread is created. Returns false if there is no memory. The creating thread maps
@@ -27,8 +28,8 @@ bool cs_alternate_stack_map(cs_thread *thread);
 void cs_alternate_stack_unmap(const cs_thread *thread);
 
 // Installs the stack for the calling thread, unless the thread already has an alternate stack. Returns true if the
-// stack was installed. After that, the thread owns `thread`, which malloc allocated, until the thread ends. Returns
-// false if the thread already had an alternate stack. In this case, the function has unmapped the new stack.
+// stack was installed. After that, the thread owns `thread`, which malloc allocated, until the thread ends. Otherwise,
+// for example if the thread already has an alternate stack, unmaps the new stack and returns false.
 bool cs_alternate_stack_take(cs_thread *thread);
 
 // Maps and installs a stack for the calling thread.

@@ -1,6 +1,6 @@
 // Stops the shield's threads before two kinds of calls, and restarts them after the call (docs/decisions/0115). The
 // kernel refuses some calls, such as unshare(), to a process with several threads. libc repeats other calls, such as
-// setuid(), in every thread.
+// setuid(), in every thread, and ends the process if they fail in only some threads.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -35,8 +35,8 @@ static bool has_threads(void) {
   bool has_any = false;
   for (int role = 0; role < CS_OWN_ROLES; role++) {
     const int tid = cs_own_tid((cs_own_role)role);
-    // If a callback of the program makes the call, this code runs on the caller's thread (caller.h). That thread cannot
-    // end before the callback returns.
+    // If a callback of the program makes the call, this code runs on the shield's thread for callbacks (caller.h),
+    // which cannot end before the callback returns.
     if (tid == self) return false;
     has_any = has_any || tid != 0;
   }
@@ -76,8 +76,8 @@ static bool is_free(void) {
 }
 
 void cs_own_threads_await_return(void) {
-  // This loop waits up to one second for the thread that has set `is_taken`. The wait cannot succeed if this code runs
-  // in a signal handler that interrupted that thread. In this case, the wait ends after the last try.
+  // This loop waits up to one second for the thread that has set `is_taken`. If this code runs in a signal handler that
+  // interrupted that same thread, `is_taken` cannot change, and the loop ends after the last try.
   for (int attempt = 0; attempt < LEAVE_TRIES && !is_free(); attempt++)
     cs_sleep_ns(LEAVE_SLEEP_NS);
 }

@@ -30,9 +30,9 @@ typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void 
 
 static create_function *next; // atomic
 
-// libc's pthread_create in a static executable, where dlsym cannot find it under its usual name. The object file in
-// libc.a that contains __pthread_create_2_1 also contains the weak pthread_create that ours replaces (glibc,
-// nptl/pthread_create.c). A shared libc does not export __pthread_create_2_1.
+// libc's pthread_create in a static executable, where dlsym cannot find it under its usual name. In libc.a, one object
+// file (glibc, nptl/pthread_create.c) contains __pthread_create_2_1 and the weak pthread_create that ours replaces. A
+// shared libc does not export __pthread_create_2_1.
 extern create_function __pthread_create_2_1 __attribute__((weak)); // NOLINT(*-reserved-identifier)
 
 // The linker takes this object file from libc.a only for a strong reference, but the declaration above is weak. The
@@ -48,10 +48,9 @@ static create_function *find_next(void) {
   return found;
 }
 
-// Finds libc's function while the process has only one thread. A later call of dlsym could wait forever. dlsym takes
-// the loader's lock, and another thread can hold this lock while it waits for a thread that it creates. If the
-// constructor of another library creates a thread before this constructor runs, the first call of pthread_create finds
-// the function.
+// Finds libc's function while the process has only one thread. Later, dlsym could wait forever for the loader's lock:
+// another thread can hold it while it waits for the thread that is being created here. If the constructor of another
+// library creates a thread before this constructor runs, the first call of pthread_create finds the function.
 __attribute__((constructor(101))) static void find_early(void) {
   find_next();
 }

@@ -16,8 +16,8 @@ bool cs_async_context_of(cs_cfi_scratch *scratch, const uint64_t registers[CS_RE
   if (cs_memory_copy(prologue, start, sizeof prologue) != sizeof prologue || !cs_prologue_is_async(prologue)) {
     return false;
   }
-  // In its first instructions, a function has possibly not stored the context on the stack yet. The context is then
-  // still in the register in which it was passed.
+  // If the function is still in its first instructions, it may not have stored the context on the stack yet. The
+  // context is then in the register in which it was passed.
   if (is_exact && registers[CS_REGISTER_PC] - start < cs_async_prologue_bytes(prologue)) {
     *ret_context = registers[CS_REGISTER_ASYNC_CONTEXT];
     return true;
@@ -33,8 +33,8 @@ void cs_async_append(cs_cfi_scratch *scratch, uint64_t context, const cs_frame_l
     if (context == 0 || (context & 7) != 0) break;
     if (!cs_memory_read_word(&scratch->memory, context, &parent)) break;
     if (!cs_memory_read_word(&scratch->memory, context + 8, &resume)) break;
-    // The address where a parent resumes must be the first instruction of a function in an image. If no image contains
-    // the address, the context is invalid, and the list of callers ends.
+    // The address where a parent resumes is in the code of an image (the executable or a shared library). If no image
+    // contains the address, the context is invalid, and the list of callers ends.
     struct dl_find_object object;
     if (_dl_find_object((void *)(uintptr_t)resume, &object) != 0) break;
     list->frames[*list->count] = (cs_ring_frame){

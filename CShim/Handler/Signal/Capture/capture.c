@@ -20,8 +20,8 @@ bool cs_capture_is_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
 
 // Gives this thread its own descriptor table if the signal certainly ends the process. After that, other threads cannot
 // close or reuse the descriptors of this thread. If the program can continue after the signal, the thread stays in the
-// program's descriptor table. For signals other than SIGBUS, this function runs after the record is committed. The
-// reason is that a seccomp filter can end the process at the system call that separates the tables.
+// program's descriptor table. A seccomp filter can end the process at the system call that separates the tables. Except
+// for SIGBUS, the caller therefore calls this function after the record is complete.
 void cs_capture_take_descriptors(int signal, const siginfo_t *information, cs_crasher *crasher) SIGNAL_SAFE {
   const bool has_own_table = cs_capture_is_end(signal, information) && cs_descriptors_separate();
   if (crasher != NULL) crasher->has_own_table = has_own_table;
@@ -45,8 +45,9 @@ void cs_capture(cs_crasher *crasher, const siginfo_t *cause, const ucontext_t *c
   cs_record_object_class(&slot->record);
   if (crasher->signal == SIGBUS) cs_capture_take_descriptors(crasher->signal, &crasher->information, crasher);
   cs_record_mapped_file(&slot->record);
-  // The hook of a library can add incidents to the ring, and an incident cannot be withdrawn. The hook is therefore not
-  // called for a pending record, which is withdrawn if a handler of the program resolves the fault.
+  // A pending record is withdrawn if a handler of the program resolves the fault. The record hook, with which another
+  // library adds data about the crash, can add incidents to the ring, and an incident cannot be withdrawn. The hook is
+  // therefore not called for a pending record.
   if (!crasher->is_pending) cs_record_hook(&slot->record);
   cs_inject_here(CS_INJECT_COMMIT);
   cs_crasher_commit(crasher);

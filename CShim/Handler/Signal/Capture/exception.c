@@ -8,8 +8,8 @@
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
 
-// terminate() calls abort(). If a C++ exception ended the process, frames of libstdc++ are therefore among the first
-// frames of the stack.
+// The number of innermost frames in which the search expects a frame of libstdc++. An uncaught C++ exception calls
+// std::terminate(), which calls abort().
 #define FRAME_SEARCH_LIMIT 16
 
 static bool passed_through_cxx_runtime(const cs_ring_record *record) SIGNAL_SAFE {
@@ -20,13 +20,12 @@ static bool passed_through_cxx_runtime(const cs_ring_record *record) SIGNAL_SAFE
   return false;
 }
 
-// Signal safety: __cxa_current_exception_type calls __tls_get_addr, which can allocate memory. This happens when a
-// thread first uses libstdc++'s thread-locals and libstdc++ was loaded after the program's start. If libstdc++ is on
-// the crashing stack, this thread has already used these thread-locals. This function returns early in two further
-// cases. If glibc aborts with a message, C++ did not end the process, and the abort can come from inside malloc. If
-// another thread sent SIGABRT, the signal can have interrupted malloc on this thread.
+// Signal safety: __cxa_current_exception_type calls __tls_get_addr, which can allocate memory. This happens only at a
+// thread's first use of libstdc++'s thread-locals, if libstdc++ was loaded after the program's start. If libstdc++ is
+// on the crashing stack, this thread has already used them. This function also returns early in two cases in which the
+// signal can have come from inside malloc: if glibc aborts with a message, and if another thread sent SIGABRT.
 void cs_record_exception(cs_ring_record *record) SIGNAL_SAFE {
-  // If abort() or raise() of this process sent SIGABRT, the signal has the code SI_TKILL.
+  // A SIGABRT from abort() or raise() has the code SI_TKILL and this process as its sender.
   const bool is_own = record->signal == SIGABRT && record->code == SI_TKILL && record->sender_pid == record->pid;
   const bool may_be_exception =
       is_own && record->abort_bytes == 0 && cs_process.cxx_runtime_end != 0 && passed_through_cxx_runtime(record);

@@ -16,7 +16,8 @@
 #define EXCEPTION_BYTES   112
 #define CLASS_OF_GNU      UINT64_C(0x474e5543432b2b00) // "GNUCC++" and 0; a dependent exception ends with 1
 #define CLASS_OF_GNU_MASK (~UINT64_C(1))
-#define PRIMARY_EXCEPTION 0 // in a dependent exception: the address of the thrown object
+// In a dependent exception, a reference to another exception that std::rethrow_exception makes: the thrown object.
+#define PRIMARY_EXCEPTION 0
 // Offsets in a type_info.
 #define TYPE_NAME         8
 #define SINGLE_BASE       16
@@ -62,7 +63,8 @@ static void add(class_list *list, uint64_t type, uint64_t object) SIGNAL_SAFE {
   list->object[list->count++] = object;
 }
 
-// Skips virtual bases, because only the object contains their offsets. The type_info does not.
+// Adds the base classes of a class. Skips virtual bases, because the type_info does not contain their offsets in the
+// object.
 static void add_bases(class_list *list, uint64_t type, uint64_t object) SIGNAL_SAFE {
   uint64_t table = 0;
   uint64_t base = 0;

@@ -1,5 +1,5 @@
-// Reads what the kernel reports about a fault on AArch64: the syndrome (ESR). The records of the signal frame contain
-// it. This file compiles on every architecture, so that its tests run on every machine.
+// Reads the processor's description of a fault on AArch64: the syndrome (ESR), which the kernel stores in a record of
+// the signal frame. This file compiles on every architecture, so its tests can run on every machine.
 #ifndef CS_FAULT_AARCH64_H
 #define CS_FAULT_AARCH64_H
 

@@ -1,6 +1,7 @@
 // Finds the mapped file that caused a SIGBUS. The kernel sends SIGBUS if the faulting page is beyond the end of the
 // file, or if the kernel could not read the page from the file. The path comes from the kernel's list of mappings
-// (/proc/self/maps), because the image table does not contain data files.
+// (/proc/self/maps), because the shield's own list of images contains only the executable and its libraries, not data
+// files.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -55,8 +56,8 @@ static void append_decimal(cs_ring_record *record, uint64_t number) SIGNAL_SAFE 
     record->exception_text[record->exception_text_bytes++] = (uint8_t)digits[--count];
 }
 
-// Parses a line "START-END PERMISSIONS OFFSET DEVICE INODE PATH", as in proc(5). Returns whether the address of the
-// fault is in this mapping.
+// Parses a line "START-END PERMISSIONS OFFSET DEVICE INODE PATH" (proc(5)). If the address of the fault is in this
+// mapping, records the file offset and the path of the mapped file, if there is one, and returns true.
 static bool take(const line *line, cs_ring_record *record) SIGNAL_SAFE {
   const char *at = line->text;
   const uint64_t start = take_hexadecimal(&at);

@@ -7,8 +7,8 @@
 #include "../Dispatch/state.h"
 #include "../Kernel/raw_copy.h"
 
-// The Swift runtime appends all its error messages to one string. The handler reads this string in at most 64 pieces of
-// this size, so that the search is limited.
+// The Swift runtime appends all its error messages to one string. The handler searches for the end of this string in at
+// most 64 pieces of this size.
 #define TEXT_SEARCH_LIMIT_BYTES 65536
 #define TEXT_SEARCH_ROUNDS      64
 
@@ -16,12 +16,12 @@
 // records the message of its trap at the same time.
 #define RECORDED_TRIES 100
 
-// An offset in the runtime's string. The messages before it belong to traps that the process survived, so a record
-// omits them.
+// An offset in the runtime's string. The messages before it belong to contained traps, which did not end the process.
+// Records of later crashes omit them.
 static size_t recorded_bytes; // atomic
 
-// Swift 6.2 does not append the second and each later message. Instead, the new string is this mark and the message.
-// The runtime never frees such a string, so the address of the string shows whether its message is recorded.
+// Swift 6.2 appends no further messages after the first one. For each later message, it makes a new string of this mark
+// and the message. It never frees such a string, so the string's address shows whether its message is already recorded.
 static const uint8_t replaced_mark[] = {'(', 'n', 'u', 'l', 'l', ')'};
 static uint64_t recorded_string; // atomic: the last string that a thread read and found current
 
@@ -86,7 +86,7 @@ static uint32_t copy_report(uint8_t *to, uint64_t text, size_t size, size_t limi
   return copy_begin(to, text + report, size - report, limit);
 }
 
-// Limits a string to its last TEXT_SEARCH_LIMIT_BYTES bytes, in which the last message is searched. This part starts at
+// Returns the part of a string in which to search for the last message: its last TEXT_SEARCH_LIMIT_BYTES bytes, from
 // the first byte of a character. The limit shortens the search, because another thread can replace the string and free
 // its memory during the search. If the last message is longer than the limit, its beginning is lost.
 static uint64_t last_part(uint64_t text, size_t *size) SIGNAL_SAFE {
@@ -109,8 +109,8 @@ static bool is_replaced(uint64_t text) SIGNAL_SAFE {
 }
 
 // Returns the part of the Swift runtime's string that no record contains yet. Sets `ret_size` to 0 if there is no new
-// part. If two threads trap at the same time, one thread may find both messages and the other thread no message. With
-// Swift 6.2, the message of the first trap is lost, and one thread finds the message of the second.
+// part. If two threads trap at the same time, one thread can find both messages and the other one none. With Swift 6.2,
+// the message of the first trap is lost, and one of the threads finds the message of the second trap.
 static uint64_t unrecorded(size_t *ret_size, cs_message_end *ret_end) SIGNAL_SAFE {
   cs_memory memory = {0};
   uint64_t text = 0;
@@ -118,8 +118,8 @@ static uint64_t unrecorded(size_t *ret_size, cs_message_end *ret_end) SIGNAL_SAF
   *ret_size = 0;
   *ret_end = (cs_message_end){0};
   if (cs_process.swift_message == 0) return 0;
-  // acquire: pairs with the release operation of cs_message_mark_recorded(). The offset is read before the string, so
-  // the string is at least this long.
+  // acquire: pairs with the release operation of cs_message_mark_recorded(). The number of recorded bytes is read
+  // before the address of the string: a string that is read afterwards is at least that long.
   size_t recorded = __atomic_load_n(&recorded_bytes, __ATOMIC_ACQUIRE);
   if (!cs_memory_read_word(&memory, cs_process.swift_message, &text) || text == 0) return 0;
   if (is_replaced(text)) {
@@ -127,7 +127,7 @@ static uint64_t unrecorded(size_t *ret_size, cs_message_end *ret_end) SIGNAL_SAF
     recorded = sizeof replaced_mark;
   }
   if (recorded > 0 && cs_memory_text_bytes(text + recorded - 1, 1) == 0) return 0;
-  // Measures only the part after the offset `recorded`, because the whole string can exceed the limit.
+  // Measures only the part after the offset `recorded`: the whole string can be longer than the search allows.
   for (int round = 0; round < TEXT_SEARCH_ROUNDS; round++) {
     const size_t more = cs_memory_text_bytes(text + recorded + size, TEXT_SEARCH_LIMIT_BYTES);
     size += more;
@@ -144,12 +144,13 @@ uint32_t cs_message_read(uint8_t *ret_text, size_t limit, cs_message_end *ret_en
   return size == 0 ? 0 : copy_report(ret_text, text, size, limit);
 }
 
-// Marks the string only while it is current, because a replaced string never becomes current again. If another thread
-// marks a newer string at the same time, the exchange fails, and the next round reads the newer string.
+// Marks the string as recorded, unless the runtime has replaced it meanwhile: a replaced string never becomes current
+// again and needs no mark. If another thread marks a newer string at the same time, the exchange fails, and the next
+// attempt finds that newer string.
 static void mark_string(uint64_t string) SIGNAL_SAFE {
   cs_memory memory = {0};
   uint64_t current = 0;
-  // acquire: pairs with the exchange below, so that the string which is read next is at least as new as the mark.
+  // acquire: pairs with the exchange below, so that the string that is read next is at least as new as the marked one.
   uint64_t marked = __atomic_load_n(&recorded_string, __ATOMIC_ACQUIRE);
   for (int attempt = 0; attempt < RECORDED_TRIES; attempt++) {
     if (!cs_memory_read_word(&memory, cs_process.swift_message, &current) || current != string) return;

@@ -1,8 +1,8 @@
-// Determines the class of an object that a message of the Swift runtime mentions: "… unowned reference but object 0x…
-// was already destroyed". The runtime has not yet freed the memory of this object, so the first word of the object
-// still points to the metadata of its class. The class's descriptor contains the name (Swift's ABI:
-// docs/ABI/TypeMetadata.rst, "Class Metadata" and "Nominal Type Descriptor"). Each step checks the value that it has
-// read. If a value is not as expected, no class is recorded.
+// Determines the class of the object in the Swift runtime's message "… unowned reference but object 0x… was already
+// destroyed". The runtime has not yet freed the memory of this object, so the first word of the object still points to
+// the metadata of its class. The class's descriptor contains the name (Swift's ABI: docs/ABI/TypeMetadata.rst, "Class
+// Metadata" and "Nominal Type Descriptor"). Each step checks the value that it has read. If a value is not as expected,
+// no class is recorded.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

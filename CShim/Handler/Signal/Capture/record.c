@@ -37,19 +37,20 @@ void cs_record_signal(cs_ring_record *record, int tid, const siginfo_t *informat
   const bool is_fault = information->si_code > 0 ? cs_registers_belong_to(information->si_signo, information->si_code)
                                                  : cs_context_shows_fault(context);
   if (!is_fault) {
-    // The signal was sent, or its fault sets no error code, trap number and fault address. The kernel then reports the
-    // values of an earlier fault, which the thread survived. These values are therefore cleared.
+    // Another thread or process sent the signal, or faults of this kind set no error code, trap number and fault
+    // address. The kernel then reports the values of an earlier fault, which the thread survived. These values are
+    // therefore cleared.
     record->registers.error_code = record->registers.trap_number = record->registers.fault_address = 0;
   }
   cs_thread_name((char *)record->thread_name);
 
   const uint64_t pc = record->registers.general[CS_REGISTER_PC];
-  // If the thread jumped to an address without code, the bytes at the pc are data of the program. The memory mode
-  // "none" excludes data of the program.
+  // Records the instruction bytes at the pc. If the thread jumped to an address that is not code, these bytes are data
+  // of the program, which the memory mode "none" excludes.
   if (cs_memory_mode() != CS_RING_MEMORY_NONE || !cs_registers_show_bad_fetch(&record->registers)) {
     record->instruction_bytes = (uint32_t)cs_memory_copy(record->instruction, pc, sizeof record->instruction);
   }
-  // The unwinder later replaces this frame, which contains only the pc. If unwinding fails, the record contains at
+  // This first frame contains only the pc. The unwinder replaces it later. If unwinding fails, the record contains at
   // least the location of the crash.
   record->frames[0] = (cs_ring_frame){
       .pc = pc, .trust = CS_RING_TRUST_CONTEXT, .flags = CS_RING_FRAME_EXACT, .image = cs_image_index(pc)};

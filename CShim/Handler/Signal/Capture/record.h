@@ -13,14 +13,15 @@
 void cs_record_signal(cs_ring_record *record, int tid, const siginfo_t *information, const ucontext_t *context,
                       uint64_t entry_ns) SIGNAL_SAFE;
 
-// Records the stack, scrubbed as configured. The unwinder can then read the recorded range of the stack without asking
-// the kernel whether the range is readable.
+// Copies the top of the stack to the slot. Depending on the memory mode, overwrites text in the copy (scrubbing) or
+// records nothing. The unwinder can then read the recorded range of the stack without asking the kernel whether the
+// range is readable.
 void cs_record_stack(cs_ring_slot *slot, cs_memory *memory) SIGNAL_SAFE;
 
 // Records the error messages of the Swift runtime and glibc.
 void cs_record_messages(cs_ring_record *record) SIGNAL_SAFE;
 
-// Records the memory near the addresses in registers. Precondition: the stack is recorded.
+// Records memory near the addresses that registers contain. Precondition: the stack is recorded.
 void cs_record_memory(cs_ring_record *record) SIGNAL_SAFE;
 
 // Records the Swift task that the thread runs.
@@ -39,22 +40,23 @@ void cs_record_object_class(cs_ring_record *record) SIGNAL_SAFE;
 // Records the file whose mapping caused a SIGBUS.
 void cs_record_mapped_file(cs_ring_record *record) SIGNAL_SAFE;
 
-// The end of the messages in the Swift runtime's string.
+// A position in the string to which the Swift runtime appends its error messages: the end of the messages that were
+// read.
 typedef struct cs_message_end {
-  uint64_t string; // the address of the string; 0 if there is no message
+  uint64_t string; // the address of the runtime's string; 0 if there is no message
   size_t offset;
 } cs_message_end;
 
 // message.c: copies the runtime error messages that no record contains yet. If they do not fit, copies the last message
 // or its beginning. Returns the number of bytes. Sets `ret_end` to the end of the read messages.
 uint32_t cs_message_read(uint8_t *ret_text, size_t limit, cs_message_end *ret_end) SIGNAL_SAFE;
-// Marks the messages up to `end` as recorded, after a trap that the process survived. Later crash records omit these
-// messages.
+// Marks the messages up to `end` as recorded, after a contained trap, which does not end the process. The records of
+// later crashes omit these messages.
 void cs_message_mark_recorded(cs_message_end end) SIGNAL_SAFE;
 
 // scrub.c: overwrites each run of text characters in `bytes`, a copy of aligned memory. `size` must be a multiple of
-// eight. Keeps words that are in a register, and words that are addresses of mapped memory. The bytes of these words
-// can look like text by chance.
+// eight. Keeps words that are also in a register, and words that are addresses of mapped memory: their bytes can look
+// like text by chance.
 void cs_scrub(uint8_t *bytes, size_t size, const cs_ring_registers *registers) SIGNAL_SAFE;
 
 #endif

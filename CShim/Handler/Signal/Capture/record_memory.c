@@ -9,8 +9,8 @@
 #include "../Dispatch/trusted.h"
 #include "registers.h"
 
-// After a stack overflow, the stack pointer can be below the stack, in the guard pages. The search for the stack ends
-// this many pages of CS_PAGE_BYTES above the stack pointer, which is one page of the kernel if its pages have 64 KiB.
+// After a stack overflow, the stack pointer can be below the stack, in the guard pages. The search for readable stack
+// goes up at most this many pages of CS_PAGE_BYTES. If the kernel's pages have 64 KiB, this is one page of the kernel.
 #define GUARD_PAGE_LIMIT 16
 // The number of bytes to record before an address that a register contains. These bytes contain the header of malloc's
 // block and 16 more bytes.
@@ -27,8 +27,9 @@ void cs_record_stack(cs_ring_slot *slot, cs_memory *memory) SIGNAL_SAFE {
   cs_ring_record *record = &slot->record;
   const uint32_t mode = cs_memory_mode();
   const uint64_t stack_pointer = record->registers.general[CS_REGISTER_STACK_POINTER] & ~UINT64_C(7);
-  // The stack of another thread can be directly below the guard page. The red zone (the bytes below the stack pointer
-  // that a function is allowed to use) is therefore recorded only if the stack pointer itself is readable.
+  // The red zone consists of the bytes below the stack pointer that a function is allowed to use. It is recorded only
+  // if the stack pointer is in readable memory: after an overflow, the bytes below can belong to the stack of another
+  // thread.
   const bool is_on_stack = cs_memory_is_readable(stack_pointer);
   uint64_t start = is_on_stack ? stack_pointer - CS_RED_ZONE_BYTES : stack_pointer;
   for (int page = 0; page < GUARD_PAGE_LIMIT && !cs_memory_is_readable(start); page++) {
@@ -73,7 +74,7 @@ static void add_words_at(cs_ring_record *record, uint64_t address) SIGNAL_SAFE {
 void cs_record_memory(cs_ring_record *record) SIGNAL_SAFE {
   if (cs_memory_mode() == CS_RING_MEMORY_NONE) return;
   record->heap_end = (uint64_t)cs_system_call(SYS_brk, 0, 0, 0, 0, 0, 0);
-  // The order omits the pc, because the record's field `instruction` already contains the bytes at the pc.
+  // `cs_memory_order` omits the pc, because the record's field `instruction` already contains the bytes at the pc.
   for (uint32_t index = 0; index < cs_memory_order_count; index++) {
     add_words_at(record, record->registers.general[cs_memory_order[index]] & FLAGS_MASK & ~UINT64_C(7));
   }

@@ -26,7 +26,7 @@
 // The signal and the code of the trap instruction that compilers generate: ud2.
 #define CS_TRAP_SIGNAL SIGILL
 #define CS_TRAP_CODE   ILL_ILLOPN
-// Whether the result of a system call overwrites the first argument in its register.
+// Whether the result of a system call (such as EINTR) overwrites the register of its first argument.
 #define CS_EINTR_LOSES_ARGUMENT false
 #elif defined(__aarch64__)
 #define CS_REGISTER_COUNT         33
@@ -47,8 +47,8 @@
 #define CS_EINTR_LOSES_ARGUMENT true
 #endif
 
-// Whether a function that calls no other function (a leaf function) can be without a frame. The stack pointer of its
-// caller then equals its own.
+// Whether a function that calls no other function (a leaf function) can leave the stack pointer unchanged, because a
+// call does not push a return address. It then has no frame.
 #define CS_LEAF_HAS_NO_FRAME (CS_RETURN_ADDRESS_BYTES == 0)
 
 // Returns whether the address can belong to user memory, whose addresses have `bits` bits. The first page is never
@@ -57,20 +57,20 @@ static inline bool cs_is_user_address(uint64_t address, unsigned bits) SIGNAL_SA
   return address >= CS_PAGE_BYTES && address >> bits == 0;
 }
 
-// The order in which memory near the addresses in registers is recorded. A record can have fewer ranges than there are
-// registers. On AArch64, Swift's self, the arguments and the registers that calls keep come first. The link register,
-// whose address is code, and the stack pointer are omitted.
+// The DWARF numbers of the registers in the order in which memory near their addresses is recorded. A record has space
+// for fewer ranges than there are registers. On AArch64, the register of Swift's self comes first, then the arguments
+// and the callee-saved registers. The link register, whose address is code, and the stack pointer are omitted.
 extern const uint8_t cs_memory_order[];
 extern const uint32_t cs_memory_order_count;
 
 void cs_registers_from_context(const ucontext_t *context, cs_ring_registers *ret_registers) SIGNAL_SAFE;
 
-// Returns whether the registers of the context can be read.
+// Returns whether the registers of the context are in readable memory.
 bool cs_context_is_readable(const ucontext_t *context) SIGNAL_SAFE;
 
-// Copies the context `from` to `to`. A signal handler that was called with `to` then returns to the code that `from`
-// interrupted. Precondition: the kernel's signal frame of `from` is still on the stack and contains the vector
-// registers.
+// Copies the context `from` to `to`. A signal handler to which the kernel passed `to` then returns to the code that the
+// signal of `from` interrupted. Precondition: the kernel's signal frame of `from` is still on the stack and contains
+// the vector registers.
 void cs_context_copy(const ucontext_t *from, ucontext_t *to) SIGNAL_SAFE;
 
 // Sets the pc back to the breakpoint or the system call that caused the signal, so that the thread executes it again.
@@ -88,11 +88,11 @@ bool cs_context_is_at_trap(const ucontext_t *context) SIGNAL_SAFE;
 // itself. On AArch64, the values can otherwise belong to an earlier fault of the thread.
 bool cs_registers_belong_to(int signal, int code) SIGNAL_SAFE;
 
-// Returns whether a signal that was sent can have interrupted the thread at a fault. In this case, the instruction at
-// the pc has faulted, and the thread has executed no instruction since the fault. This occurs if a handler of the fault
-// raised the signal again while the signal was blocked. The signal then stays pending until the handler returns to the
-// instruction that has faulted. The function also returns true at the first access to a page after a page fault that
-// the kernel resolved. crashd therefore also checks the instruction.
+// Given the context of a signal that was sent and not caused by a fault: returns whether the instruction at the pc has
+// faulted, and the thread has executed no instruction since. This occurs if a handler of the fault raised the signal
+// again while it was blocked: it stays pending until the handler returns to the faulting instruction. The result can
+// also be true if the last fault was a page fault that the kernel resolved. crashd therefore also checks the
+// instruction.
 bool cs_context_shows_fault(const ucontext_t *context) SIGNAL_SAFE;
 
 // Returns whether the pc is past the instruction that caused the signal, as for a breakpoint. For all other faults, the
@@ -103,7 +103,8 @@ bool cs_registers_are_past_trap(const cs_ring_registers *registers) SIGNAL_SAFE;
 bool cs_registers_show_waiting(const cs_ring_registers *registers) SIGNAL_SAFE;
 
 // Returns whether the signal interrupted the system call `number` while the call waited, and stores the first arguments
-// of the call. If the call failed with EINTR, its number is not known, and the function returns true for any number.
+// of the call. On x86-64, if the call failed with EINTR, its number is lost, and the function returns true for any
+// number.
 #define CS_CALL_ARGUMENT_COUNT 4
 bool cs_context_shows_call(const ucontext_t *context, long number,
                            uint64_t ret_arguments[CS_CALL_ARGUMENT_COUNT]) SIGNAL_SAFE;

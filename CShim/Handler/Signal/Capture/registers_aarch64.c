@@ -16,8 +16,8 @@
 
 #define LINK_BASE 31 // in an instruction, the base register 31 is sp
 
-// The largest distance between the address of an access and its base register that counts as the same access. An
-// immediate offset is at most 32 KiB.
+// A fault is attributed to the instruction at the pc if the fault address is at most this far from the instruction's
+// base register. An immediate offset is at most 32 KiB.
 #define ACCESS_REACH UINT64_C(65536)
 
 // The processor ignores the highest byte of an address, and the kernel reports the address without this byte.
@@ -53,9 +53,9 @@ bool cs_context_is_readable(const ucontext_t *context) SIGNAL_SAFE {
          cs_memory_is_readable(registers + sizeof context->uc_mcontext - sizeof(uint64_t));
 }
 
-// The kernel stores the syndrome and the address only at these faults, and keeps them for later signals of the thread.
-// Three codes are excluded. SI_KERNEL means that a signal frame could not be written. SEGV_MTEAERR is an error of an
-// earlier access (MTE). BUS_MCEERR_AO is a memory error that no instruction caused.
+// The kernel updates a thread's syndrome and fault address only at these faults, and reports the last values with later
+// signals too. Three codes are excluded. SI_KERNEL means that a signal frame could not be written. SEGV_MTEAERR is an
+// error of an earlier access (MTE). BUS_MCEERR_AO is a memory error that no instruction caused.
 bool cs_registers_belong_to(int signal, int code) SIGNAL_SAFE {
   if (signal == SIGSEGV) return code != SI_KERNEL && code != SEGV_MTEAERR;
   return signal == SIGILL || (signal == SIGBUS && code != SI_KERNEL && code != BUS_MCEERR_AO);
@@ -71,8 +71,8 @@ void cs_context_copy(const ucontext_t *from, ucontext_t *to) SIGNAL_SAFE {
   memcpy(&to->uc_mcontext, &from->uc_mcontext, offsetof(mcontext_t, __reserved) + sizeof(struct fpsimd_context));
 }
 
-// Without a syndrome, a fault address that equals the pc shows a fetch. If the pc is not a multiple of 4, the kernel
-// reports no fault address, so this code compares no addresses.
+// If the kernel reports no syndrome, a fault address that equals the pc shows a fetch. At an alignment fault of the pc
+// (not a multiple of 4), the kernel reports no fault address, so this code checks only the pc.
 bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE {
   const uint64_t pc = registers->general[CS_REGISTER_PC];
   const uint64_t class = registers->trap_number;

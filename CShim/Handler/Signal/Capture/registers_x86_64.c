@@ -63,8 +63,8 @@ bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE
 bool cs_context_shows_fault(const ucontext_t *context) SIGNAL_SAFE {
   const greg_t *from = context->uc_mcontext.gregs;
   const greg_t breakpoint = 3;
-  // RF, the resume flag of x86-64. A fault sets RF in the saved flags, and rt_sigreturn() restores the flags. The next
-  // instruction that the thread executes clears RF.
+  // RF, the resume flag of x86-64. A fault sets RF in the saved flags, and rt_sigreturn() restores it. The next
+  // instruction that completes clears RF. If RF is set, the thread has therefore executed no instruction since a fault.
   const greg_t resume = 1 << 16;
   uint8_t code = 0;
   // A breakpoint is a trap and not a fault: the pc is past the instruction, and RF is not set.

@@ -30,8 +30,8 @@ uint64_t cs_request_of_thread(void) SIGNAL_SAFE {
   return handle;
 }
 
-// Returns the handle of the calling thread's request. If the thread runs a task, only the task's own value is valid.
-// The handle of the thread can then belong to synchronous code that runs tasks on this thread.
+// Returns the handle of the calling thread's request. If the thread runs a task, only the value in the task is valid:
+// the thread's own handle can belong to synchronous code that runs tasks on this thread.
 static uint64_t handle_here(void) SIGNAL_SAFE {
   uint64_t handle = 0;
   const uint64_t key = __atomic_load_n(&cs_requests_here.key, __ATOMIC_RELAXED);

@@ -8,12 +8,14 @@
 #include "cs_ring.h"
 #include "cs_signal_safe.h"
 
-// A handle contains the index of the entry in its low bits, and the generation of the entry in the bits above them. The
-// handle 0 means that there is no request.
+// Each request in flight has an entry in the ring's table of requests, and a handle. A handle contains the index of the
+// entry in its low bits, and the generation of the entry (how often it was claimed) in the bits above them. The handle
+// 0 means that there is no request.
 #define CS_REQUEST_INDEX_BITS 12
 _Static_assert(1 << CS_REQUEST_INDEX_BITS == CS_RING_REQUEST_LIMIT, "each index fits into a handle");
 
-// The handle of a request without an entry has this bit. No entry reaches the generation in this handle.
+// The handle of a request without an entry, because the table was full, has this bit. The generation of an entry never
+// becomes so large.
 #define CS_REQUEST_OVERFLOWED (UINT64_C(1) << 63)
 
 static inline bool cs_request_has_entry(uint64_t handle) SIGNAL_SAFE {
@@ -37,17 +39,18 @@ static inline uint64_t cs_request_trapped(uint64_t handle) SIGNAL_SAFE {
 #define CS_REQUEST_WORD_BITS  64
 #define CS_REQUEST_WORD_COUNT (CS_RING_REQUEST_LIMIT / CS_REQUEST_WORD_BITS)
 
-// One bit for each used entry. Each word has its own cache line, because threads begin their search at different words.
+// One bit for each entry: whether it is used. Each word has its own cache line, and threads begin their search for a
+// free entry at different words, so that they rarely compete for a cache line.
 typedef struct cs_request_word {
   _Alignas(64) uint64_t used; // atomic
 } cs_request_word;
 
 extern cs_request_word cs_request_words[CS_REQUEST_WORD_COUNT];
 
-// The locations of the handles in threads and tasks. Each field is atomic.
+// Where the handler finds the handle of a thread's or a task's request. Each field is atomic.
 typedef struct cs_request_places {
   uint64_t key;    // the address of the task-local's object; 0: no request has begun
-  int64_t offset;  // from the thread pointer to the handle of synchronous code; 0: no such code has run
+  int64_t offset;  // from the thread pointer to the handle of a request in synchronous code; 0: no such request has run
   uint32_t lookup; // cs_ring_request_lookup
 } cs_request_places;
 

@@ -8,7 +8,7 @@
 #include "../Kernel/memory.h"
 #include "registers.h"
 
-// A run of fewer text characters than this is kept, because it is more often part of a number than part of a word.
+// Runs of text that are shorter than this are kept, because they are more often part of a number than of a word.
 #define TEXT_MINIMUM_BYTES 4
 #define WORD_BYTES         sizeof(uint64_t)
 
@@ -28,8 +28,8 @@ static size_t character_bytes(const uint8_t *at, size_t left) SIGNAL_SAFE {
 }
 
 // Returns whether the word is an address of mapped memory. Ignores the highest byte, because Swift stores flags in this
-// byte of some references. An address in the guard page of a stack also counts as an address of mapped memory. After a
-// stack overflow whose signal was re-raised, the kernel's signal frame contains an address in the guard page.
+// byte of some references. An address in the guard page of a stack also counts. It must be kept, because after a stack
+// overflow whose signal was re-raised, the kernel's signal frame contains such an address.
 static bool is_address(uint64_t word) SIGNAL_SAFE {
   const uint64_t address = word & (UINT64_MAX >> 8);
   const uint64_t aligned = address & ~UINT64_C(7);

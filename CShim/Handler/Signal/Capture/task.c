@@ -8,8 +8,8 @@
 #include "../Kernel/memory.h"
 #include "registers_here.h"
 
-// Offsets in AsyncTask of the Swift 6 runtimes. cs_task_layout_find() has checked each of them against an instruction
-// that contains it.
+// Offsets in AsyncTask of the Swift 6 runtimes. cs_task_layout_find() checks them: it compares them with instructions
+// of the runtime that contain them.
 #define TASK_KIND     0x20 // 0: the job is a task
 #define TASK_FLAGS    0x23
 #define TASK_HAS_NAME 0x40
@@ -73,7 +73,7 @@ static uint32_t read_name(cs_memory *memory, uint64_t task, uint8_t *ret_name) S
   return 0;
 }
 
-// Finds the task of the calling thread. `ret_job` receives the word at TASK_KIND.
+// Finds the task of the calling thread. Also stores the word at TASK_KIND, which contains the task's flags and ID.
 static bool task_here(cs_memory *memory, const cs_task_layout *layout, uint64_t *ret_task,
                       uint64_t *ret_job) SIGNAL_SAFE {
   uint64_t variable = 0;
@@ -118,8 +118,8 @@ cs_task_local cs_task_local_read(const cs_task_layout *layout, uint64_t key, uin
   return CS_TASK_LOCAL_ABSENT;
 }
 
-// The variable contains the address of a structure, whose first word is the executor's identity. The structure exists
-// while the thread runs jobs.
+// The runtime's thread-local variable contains the address of a structure, whose first word is the executor's identity.
+// The structure exists while the thread runs jobs.
 bool cs_task_executor_read(const cs_task_layout *layout, uint64_t *ret_executor) SIGNAL_SAFE {
   cs_memory memory = {0};
   uint64_t variable = 0;

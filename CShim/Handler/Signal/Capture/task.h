@@ -8,8 +8,8 @@
 
 #include "cs_ring.h"
 
-// The offset of the current-task variable in this runtime. The offset is determined at the shield's start from the code
-// of runtime functions.
+// Where this process's Swift runtime stores the current task and its parts. The shield determines these offsets at its
+// start from the code of runtime functions.
 typedef struct cs_task_layout {
   bool is_known;
   bool has_names;
@@ -34,9 +34,9 @@ typedef enum cs_task_local {
   CS_TASK_LOCAL_FOUND = 2,
 } cs_task_local;
 
-// Reads a value of a task-local in the task of the calling thread. The value has one word. `key` is the address of the
-// task-local's object. The task's current value has the number 0, and the values that it replaces follow. The search
-// ends after 1,024 values.
+// Reads a value of a task-local in the task of the calling thread. The value has the size of one word. `key` is the
+// address of the task-local's object. `nth` is 0 for the current value, 1 for the value that it replaced, and so on.
+// The search ends after 1,024 entries.
 cs_task_local cs_task_local_read(const cs_task_layout *layout, uint64_t key, uint32_t nth,
                                  uint64_t *ret_word) SIGNAL_SAFE;
 

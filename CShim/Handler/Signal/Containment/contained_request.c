@@ -23,7 +23,7 @@ static uint64_t state_of(uint64_t handle, uint64_t step) SIGNAL_SAFE {
   return handle >> CS_REQUEST_INDEX_BITS << 8 | step;
 }
 
-// Reads the handle of the request number `nth` of the thread's task, counted from the innermost one.
+// Requests can be nested. Reads the handle of the thread's task's request number `nth`, counted from the innermost one.
 static cs_task_local read_handle(uint32_t nth, uint64_t *ret_handle) SIGNAL_SAFE {
   const uint64_t key = __atomic_load_n(&cs_requests_here.key, __ATOMIC_RELAXED);
   const bool is_refused = __atomic_load_n(&cs_requests_here.lookup, __ATOMIC_RELAXED) == CS_RING_REQUEST_LOOKUP_REFUSED;
@@ -55,8 +55,8 @@ uint64_t cs_contained_request_here(void) SIGNAL_SAFE {
   return cs_contained_request_find().handle;
 }
 
-// Marks the request in the ring as trapped. Another thread can end the request at the same time, if the trap is in a
-// task for which the request does not wait. One of the two exchanges fails, so the request is counted once.
+// Marks the request in the ring as trapped. If the trap is in a task for which the request does not wait, another
+// thread can end the request at the same time. One of the two exchanges fails, so the request is counted only once.
 static bool mark_in_ring(uint64_t handle) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   uint64_t running = cs_request_running(handle);

@@ -1,8 +1,10 @@
-// The contained requests, which Shield.withContainedRequest runs. An entry of this table belongs to the entry of the
-// ring with the same index. The table is in private memory, because the process bases decisions on the table.
+// The contained requests, which Shield.withContainedRequest runs: a trap in such a request stops only its thread, and
+// the shield makes the caller, the code that called withContainedRequest, continue with an error. An entry of this
+// table belongs to the request in the ring's entry with the same index. The table is in private memory, because the
+// process bases decisions on it.
 //
 //   free ──arm──▶ armed ──finish──▶ free
-//                   └──trap, or the end of a drain──▶ trapped: the shield answers the caller
+//                   └──trap, or the end of a drain──▶ trapped: the shield resumes the caller
 #ifndef CS_CONTAINED_REQUEST_H
 #define CS_CONTAINED_REQUEST_H
 
@@ -32,7 +34,7 @@ static inline uint64_t cs_contained_holds(uint64_t handle, uint32_t count) SIGNA
 
 extern cs_contained_request cs_contained_requests[CS_RING_REQUEST_LIMIT];
 
-// The facts that the handler finds about the request of the thread.
+// What the handler finds about the contained request of a thread.
 typedef struct cs_request_found {
   uint64_t handle; // of the innermost contained request; 0: none
   bool is_armed;   // its caller still waits
@@ -47,14 +49,13 @@ cs_request_found cs_contained_request_find(void) SIGNAL_SAFE;
 // handler calls this function.
 uint64_t cs_contained_request_here(void) SIGNAL_SAFE;
 
-// Marks the contained request of the calling thread's task as trapped, and also the nested requests in which the task
-// runs. Without a contained request (0), marks all requests of the thread, because they never end. `is_waiter`: the
-// thread did not trap, but waits for a parked thread. Returns true if the shield must answer the caller of the
-// contained request.
+// Marks the contained request `handle` of the calling thread's task as trapped, and also the requests that are nested
+// in it. If `handle` is 0, marks all requests of the thread, because they never end. `is_waiter`: the thread did not
+// trap, but waits for a parked thread. Returns true if the shield must resume the caller of the contained request.
 bool cs_contained_request_trap(uint64_t handle, bool is_waiter) SIGNAL_SAFE;
 
-// Marks the request of this entry as trapped if its caller still waits. Returns whether the caller waits, and stores
-// the continuation of the caller.
+// If the caller of this entry's request still waits, marks the request as trapped, stores the caller's continuation,
+// and returns true.
 bool cs_contained_request_take(uint32_t index, uint64_t *ret_continuation) SIGNAL_SAFE;
 
 // Return the continuation and the number of a contained request.

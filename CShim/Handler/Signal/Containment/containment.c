@@ -1,4 +1,5 @@
-// Handles a trap in contained work (work that a trap ends without ending the process):
+// Handles a trap in contained work (Shield.isolated): the trap stops the work's thread forever, and the process
+// continues. The budget is the maximum number of threads that may be stopped in this way.
 //
 // clang-format off
 // | situation                                          | what happens                                                |
@@ -6,7 +7,7 @@
 // | A trap in the work, within the budget              | The ring gets an incident, the thread that waits for the    |
 // |                                                    | work continues, and this thread stops forever.              |
 // | The budget of stopped threads is used up.          | A crash, whose record has the flag CS_RING_RECORD_BUDGET.   |
-// | another signal, or a forked child                  | A crash as usual.                                           |
+// | Another signal arrives, or a forked child traps.   | A crash as usual.                                           |
 // | The stack contains libc, the loader or Dispatch.   | A crash, because the thread may hold one of their locks.    |
 // | A lazy global is being initialized.                | A crash, because other threads would wait forever for the   |
 // |                                                    | global.                                                     |
@@ -23,7 +24,7 @@
 // clang-format on
 //
 // A thread whose trap is contained does not take part in the coordination of crashing threads (crasher.h, sweep.h,
-// watch.h). Crashing threads treat a thread that a trap has stopped as a thread that sleeps.
+// watch.h). To crashing threads, a thread that a trap has stopped looks like a thread that sleeps.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -42,7 +43,7 @@
 // if another thread changes the number at the same time.
 #define COUNT_TRIES 1000
 
-// The signal by which glibc makes every thread change its user in setuid(). glibc gives the signal no public name.
+// The signal with which glibc's setuid() makes every thread change its user. It has no public name.
 #define GLIBC_SETXID 33
 
 cs_contained_layout cs_contained_here;
@@ -75,8 +76,8 @@ static void give_place_back(void) SIGNAL_SAFE {
   __atomic_fetch_sub(&cs_contained_parked, 1, __ATOMIC_RELAXED);
 }
 
-// Returns whether our handler is installed. If it is not, another handler has replaced ours, and has called ours. The
-// other handler can hold a lock, so the trap is not contained.
+// If our handler is not installed, another handler has replaced ours and has called it. That handler can hold a lock,
+// so the trap is not contained.
 bool cs_contained_is_direct(int signal) SIGNAL_SAFE {
   cs_kernel_action present = {0};
   return cs_sigaction(signal, NULL, &present) == 0 && present.handler == cs_process.own.handler;
@@ -91,9 +92,9 @@ static bool record(cs_contained *work) SIGNAL_SAFE {
   return own != 0 && cs_contained_record(CS_RING_CONTAINED_TRAP, 0, &registers, work->frames, own, count, NULL);
 }
 
-// Blocks all signals except the one by which glibc implements setuid(). As a result, other threads receive signals that
-// are sent to the process. setuid() still gets this thread's answer. The thread cannot be canceled. A cancellation
-// would release the resources that the thread holds.
+// Blocks all signals, so that other threads receive the signals that are sent to the process. The only exception is
+// setuid()'s signal, because setuid() waits for every thread. pthread_cancel()'s signal is blocked too: a cancellation
+// would release the resources of this thread.
 void cs_contained_block_signals(void) SIGNAL_SAFE {
   const uint64_t mask = ~(UINT64_C(1) << (GLIBC_SETXID - 1));
   cs_sigmask(SIG_SETMASK, &mask);
@@ -106,8 +107,8 @@ _Noreturn static void park(cs_contained *work) SIGNAL_SAFE {
   // release: pairs with the acquire load of cs_shim_contained_run().
   __atomic_store_n(&work->end, CS_SHIM_CONTAINED_TRAPPED, __ATOMIC_RELEASE);
   cs_system_call(SYS_futex, (long)&work->end, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, 0, 0, 0);
-  // No thread wakes this futex, so the loop repeats only after a spurious wake-up. If a seccomp filter refuses this
-  // call, the loop spins. Programs, however, do not work at all under a filter that refuses futex.
+  // No thread wakes this futex, so the loop repeats only after a spurious wake-up. If a seccomp filter refused futex,
+  // the loop would spin, but under such a filter, programs do not work at all.
   for (;;)
     cs_system_call(SYS_futex, (long)&work->end, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, CS_SHIM_CONTAINED_TRAPPED, 0, 0, 0);
 }

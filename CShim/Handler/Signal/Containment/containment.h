@@ -1,4 +1,5 @@
-// Containment: a Swift trap ends a unit of work, and not the process (docs/decisions/0086).
+// Containment: a Swift trap stops only the thread of a unit of work, and the process continues (docs/decisions/0086).
+// This file is about the work of Shield.isolated; judge.h is about contained requests.
 #ifndef CS_CONTAINED_H
 #define CS_CONTAINED_H
 
@@ -14,13 +15,13 @@
 // The maximum number of frames between the trap and the start of the work. If there are more frames, the trap ends the
 // process.
 #define CS_CONTAINED_FRAME_LIMIT 256
-// The maximum number of async callers.
+// The maximum number of async callers in the list of frames.
 #define CS_CONTAINED_ASYNC_LIMIT 16
 
-// Images in which a thread must not be stopped forever.
+// The maximum number of images (libc, the loader, Dispatch) in which a thread must not be stopped forever.
 #define CS_CONTAINED_IMAGE_LIMIT 8
 
-// Functions of the Swift runtime in which a thread must not be stopped forever.
+// The maximum number of functions of the Swift runtime in which a thread must not be stopped forever.
 #define CS_CONTAINED_FUNCTION_LIMIT 8
 
 #define CS_CONTAINED_STREAM_COUNT 3
@@ -45,10 +46,11 @@ typedef struct cs_contained {
   uint32_t end;        // atomic, a futex: 0 while the work runs, then a cs_shim_contained_end
   uint32_t references; // atomic
   uint32_t holds;      // atomic: the number of the shield's locks that the work's thread holds
-  int pid;             // the process that started the work; a forked child inherits a copy of the work
-  uint64_t begin;      // start of the function in which the work begins on its stack
-  uint32_t way; // the number of outermost frames that may be functions of the Swift runtime, because they run the
-                // work's task
+  int pid;             // the process that started the work; differs from the current process in a forked child, which
+                       // inherits the structure
+  uint64_t begin;      // the start address of the function that has the outermost frame of the work
+  uint32_t way; // the number of outermost frames in which functions of the Swift runtime are allowed, because they run
+                // the work's task
   cs_contained_stage stage;
   ucontext_t *context; // the kernel's context of the trap
   cs_cfi_scratch scratch;
@@ -61,7 +63,7 @@ typedef enum cs_contained_place {
   CS_CONTAINED_LIBC,        // the C library or the loader
   CS_CONTAINED_DISPATCH,
   CS_CONTAINED_ONCE,        // the function that initializes lazy globals
-  CS_CONTAINED_CANCEL,      // a function that calls the program with a task locked
+  CS_CONTAINED_CANCEL,      // a function that calls the program's code while it holds a task's lock
   CS_CONTAINED_CONCURRENCY, // another function of Swift's concurrency library
 } cs_contained_place;
 
@@ -82,9 +84,9 @@ typedef struct cs_contained_layout {
 
 extern cs_contained_layout cs_contained_here;
 
-// Lists the frames from `registers` outwards, and then the async callers. Returns the number of frames that were found
-// only with unwind tables, at most CS_CONTAINED_FRAME_LIMIT. `ret_count` is the number of all listed frames.
-// `ret_is_deep`: whether the stack has more frames than the limit.
+// Unwinds from `registers`. Lists the frames on the stack, the innermost first, and then the async callers. Returns the
+// number of first frames that were all found by unwind tables, at most CS_CONTAINED_FRAME_LIMIT. Stores the number of
+// all listed frames, and whether the stack has more frames than the limit (`ret_is_deep`).
 uint32_t cs_contained_list(cs_cfi_scratch *scratch, const cs_ring_registers *registers, cs_ring_frame *frames,
                            uint32_t *ret_count, bool *ret_is_deep) SIGNAL_SAFE;
 
@@ -97,9 +99,9 @@ bool cs_contained_has_stream(cs_memory *memory) SIGNAL_SAFE;
 // concurrency library to the start of the work. `registers` are those of the calling function.
 void cs_contained_note_way(cs_contained *work, const cs_ring_registers *registers) SIGNAL_SAFE;
 
-// Returns the number of frames from the start of the work to the trap at `registers`. Returns 0 if a frame is unknown,
-// or if a thread must not be stopped forever in one of the frames. `ret_count` also includes the async callers, which
-// follow these frames in the list.
+// Lists the frames from the trap at `registers` to the start of the work, and then the async callers. Returns the
+// number of frames without the async callers, or 0 if a frame is unknown, or if the thread must not be stopped forever
+// in one of them. Stores the number of all listed frames in `ret_count`.
 uint32_t cs_contained_way_of_trap(cs_contained *work, const cs_ring_registers *registers,
                                   uint32_t *ret_count) SIGNAL_SAFE;
 
@@ -116,13 +118,13 @@ typedef struct cs_contained_message {
   uint8_t text[CS_RING_SUBJECT_LIMIT_BYTES];
 } cs_contained_message;
 
-// trap_incident.c: records the incident of a trap, with `own` frames of the stack and the async callers after them.
-// `amount` is the number of the request. `ret_message` may be NULL. Returns false if the ring has no room for the
-// incident.
+// trap_incident.c: records the incident of a trap. `frames` contains `own` frames of the stack, and then the async
+// callers; there are `count` frames in total. `amount` is the number of the request, or 0. `ret_message` may be NULL.
+// Returns false if the ring has no room for the incident.
 bool cs_contained_record(uint32_t kind, int64_t amount, const cs_ring_registers *registers, const cs_ring_frame *frames,
                          uint32_t own, uint32_t count, cs_contained_message *ret_message) SIGNAL_SAFE;
 
-// Blocks all signals of a thread that stays in the handler.
+// Blocks all signals of a thread that stays in the handler, except setuid()'s.
 void cs_contained_block_signals(void) SIGNAL_SAFE;
 
 // Determines all fields of the layout except `offset`. Returns NULL, or the reason why this process cannot contain
@@ -137,9 +139,8 @@ cs_contained_range cs_contained_range_of(const struct dl_phdr_info *information)
 extern uint32_t cs_contained_budget;
 extern uint32_t cs_contained_parked;
 
-// Handles a signal whose thread was not inside our handler when the signal arrived. Does not return for a contained
-// trap. Returns true if the thread must continue at the changed `context`. Returns false if containment does not handle
-// the signal.
+// Handles a signal that did not interrupt our handler. Does not return for a contained trap. Returns true if the thread
+// must continue at `context`, which this function has changed. Returns false if containment does not handle the signal.
 bool cs_containment_takes(int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
 // incident.c: records an incident, like cs_shim_incident(). Returns false if the incident is not in the ring, because

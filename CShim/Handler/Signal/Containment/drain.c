@@ -10,20 +10,23 @@
 #include "../Dispatch/trusted.h"
 #include "cs_ring_access.h"
 
-// The maximum number of futex calls in one wait for a phase. A wake-up can end each call early.
+// The maximum number of futex calls in one wait for a phase of the drain (drain.h). Each wake-up ends one call.
 #define AWAIT_TRIES 1000
 
 cs_containment cs_containment_now;
 
 static uint32_t phase;         // atomic, a futex: cs_drain_phase
-static uint32_t news;          // atomic, a futex: changes whenever the ender must check the state
+static uint32_t news;          // atomic, a futex: changes whenever the ender, the thread that ends the drain, must
+                               // check the state
 static uint32_t end_reason;    // atomic: cs_ring_drain_end
-static uint32_t first;         // atomic: 1 + the index of the parked thread whose trap ends the process; 0: no drain
+static uint32_t first;         // atomic: 1 + the index of the parked thread (park.h) whose trap ends the process; 0: no
+                               // drain
 static uint32_t had_crash;     // atomic
 static uint32_t is_published;  // atomic: whether the ring shows the end of the drain
 static uint64_t ended_before;  // the number of requests that had ended at the begin of the drain
 static uint32_t trapped_after; // atomic: the number of requests that have trapped during the drain
-static uint32_t waited_after;  // atomic: the number of requests that waited for a parked thread during the drain
+static uint32_t waited_after;  // atomic: the number of requests whose threads parked during the drain because they
+                               // waited for a parked thread
 
 static void wake(const uint32_t *word) SIGNAL_SAFE {
   cs_system_call(SYS_futex, (long)word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT32_MAX, 0, 0, 0);
@@ -80,14 +83,15 @@ void cs_drain_await(cs_drain_phase wanted, uint64_t at_most_ns) SIGNAL_SAFE {
 
 uint64_t cs_requests_ended(void) SIGNAL_SAFE {
   const cs_ring_header *header = &cs_process.ring->header;
-  // acquire: pairs with the release increments at the ends of requests. A thread that reads the end of a request
-  // therefore also reads its begin.
+  // acquire: pairs with the release increments at the ends of requests. A thread that counts the end of a request
+  // therefore also counts its begin.
   return __atomic_load_n(&header->request_finished, __ATOMIC_ACQUIRE) +
          __atomic_load_n(&header->request_failed, __ATOMIC_ACQUIRE);
 }
 
 uint32_t cs_requests_in_flight(void) SIGNAL_SAFE {
-  // The ends are read first. A request that begins and ends between the two reads then counts as in flight.
+  // The ends are read first, so that their number is never larger than that of the begins. A request that begins and
+  // ends between the two reads counts as in flight.
   const uint64_t ended = cs_requests_ended();
   const uint64_t begun = cs_ring_counter(&cs_process.ring->header.request_begun);
   return begun > ended ? (uint32_t)(begun - ended) : 0;

@@ -1,4 +1,6 @@
-// The settings of containment, and the state of a drain: the process ends after the requests in flight.
+// The settings of containment, and the state of a drain: if a trap cannot be contained, the process stops accepting
+// requests, finishes those in flight, and then ends by the signal of the trap. A parked thread is a thread that stays
+// in the handler after a trap (park.h). A caller is the code that waits for a contained request.
 //
 // clang-format off
 // | phase  | begins when                                                    | then                                  |
@@ -31,13 +33,14 @@ typedef enum cs_drain_phase : uint32_t {
 
 typedef struct cs_containment {
   uint32_t mode;        // atomic: cs_ring_containment; OFF before the start, and in a forked child
-  uint32_t can_contain; // atomic: whether the process has all that CONTAIN needs
+  uint32_t can_contain; // atomic: whether this process can contain traps (the mode CONTAIN)
   uint32_t budget;
-  uint32_t capacity; // the number of parked workers (park.h) that a drain allows; one more ends the drain
+  uint32_t capacity; // the number of parked threads that ran tasks (workers, park.h) that a drain allows; one more ends
+                     // the drain
   uint64_t grace_ns;
-  uint64_t stall_ns; // 0: a drain never ends by a stall
+  uint64_t stall_ns; // 0: a drain never ends because no request makes progress
   bool has_pool;
-  uint64_t record_ns; // how long a thread may write its crash record
+  uint64_t record_ns; // how long the end of the process waits for threads that write a crash record
 } cs_containment;
 
 // The settings. Only the atomic fields change after the start.
@@ -52,27 +55,27 @@ cs_drain_phase cs_drain_phase_now(void) SIGNAL_SAFE;
 // Sleeps until the phase is at least `phase`, but not longer than `at_most_ns`.
 void cs_drain_await(cs_drain_phase phase, uint64_t at_most_ns) SIGNAL_SAFE;
 
-// Begins a drain, at whose end the trap of this parked thread ends the process. Returns false if a drain has begun
-// already.
+// Begins a drain. At its end, the trap of this parked thread ends the process. Returns false if a drain has already
+// begun.
 bool cs_drain_begin(const cs_park *park) SIGNAL_SAFE;
 
-// Begins a drain after the trap of this thread was contained, because `reason` was found later. The thread then writes
-// a crash record.
+// Begins a drain because of a thread whose trap was contained at first, for a reason that was found later. That thread
+// then writes a crash record.
 void cs_drain_begin_by(cs_park *park, cs_ring_verdict_reason reason) SIGNAL_SAFE;
 
 // Stores the number of a crash record in the ring if the record belongs to the trap that began the drain.
 void cs_drain_note_record(const cs_park *park, uint64_t ticket) SIGNAL_SAFE;
 
-// Counts requests that ended during the drain because their thread trapped, or because their thread waits for a parked
-// thread (`is_waiter`).
+// Counts requests that are lost during the drain, because their thread trapped or because it waits for a parked thread
+// (`is_waiter`).
 void cs_drain_note_trapped(uint32_t requests, bool is_waiter) SIGNAL_SAFE;
 
 // Requests the end of the drain for the reason `end`. Returns false if there is no drain, or if it already ends for
 // another reason.
 bool cs_drain_end(cs_ring_drain_end end) SIGNAL_SAFE;
 
-// Records a crash that does not drain the process. If the process is draining, the crash ends the drain. After a fault
-// or abort() (`is_fault`), later traps end the process at once.
+// Stores that a thread has crashed in a way that ends the process at once. If the process is draining, the drain ends.
+// After a fault or abort() (`is_fault`), later traps end the process at once too.
 void cs_drain_note_crash(bool is_fault) SIGNAL_SAFE;
 bool cs_drain_had_crash(void) SIGNAL_SAFE;
 
@@ -81,7 +84,7 @@ bool cs_drain_had_crash(void) SIGNAL_SAFE;
 uint64_t cs_requests_ended(void) SIGNAL_SAFE;
 uint32_t cs_requests_in_flight(void) SIGNAL_SAFE;
 
-// The thread of the answers calls this function when it has answered all callers.
+// The thread of the answers, which resumes callers (answers.c), calls this function when it has answered all of them.
 void cs_drain_note_told(void) SIGNAL_SAFE;
 
 // The ender calls these functions. The result of cs_drain_news() changes whenever the ender must check the state.

@@ -18,11 +18,11 @@
 
 // The interval at which the ender checks the requests during a drain.
 #define LOOK_NS (10 * MS)
-// The drain is done if no request was in flight for this time. The time is above zero, because a connection that was
-// just accepted has no request yet.
+// The drain is done if no request was in flight for this time. It must not be zero, because a connection that was just
+// accepted has no request yet.
 #define QUIET_NS (50 * MS)
 // On a machine under load, an event loop can need longer than QUIET_NS to read the request of a connection. While a
-// thread waits for a processor, the drain therefore continues, at most for this time after the last request.
+// thread runs or waits for a processor, the drain therefore continues, at most for this time after the last request.
 #define STARVED_NS (1000 * MS)
 // The time from the phase TELLS to the end of the process, in which the callers are answered and their responses leave
 // the process.
@@ -41,7 +41,7 @@ typedef struct progress {
   uint64_t flight_ns; // the last time at which a request was in flight
   uint64_t busy_ns;   // the last time at which a request was in flight or could begin
   uint64_t count;
-  uint32_t quiet_looks; // the number of calls of look() since the time `busy_ns`
+  uint32_t quiet_looks; // the number of calls of look() after `busy_ns`
 } progress;
 
 static uint64_t now_ns(void) SIGNAL_SAFE {
@@ -52,15 +52,15 @@ static uint64_t progress_count(void) SIGNAL_SAFE {
   return cs_requests_ended() + cs_pool_jobs();
 }
 
-// Returns why the drain must end because too many workers have parked, or NONE.
+// If too many workers (threads that run tasks) have parked, returns the reason for the end of the drain, else NONE.
 static cs_ring_drain_end end_by_capacity(void) SIGNAL_SAFE {
   const cs_park *began = cs_drain_first();
   uint32_t workers = 0;
   bool has_waiter = false;
   for (uint32_t index = 0; index < cs_park_count(); index++) {
     const cs_park *park = cs_park_at(index);
-    // A thread with a contained trap is not counted: such a thread belongs to the pool, and another thread takes its
-    // seat.
+    // A thread with a contained trap does not count: it belongs to the pool, and another thread takes its seat
+    // (pool.h).
     if (park == NULL || (park != began && park->verdict == CS_RING_VERDICT_CONTAIN)) continue;
     // If the process has a pool, a thread that waits for a lock is not counted either: another thread takes its seat,
     // and only its request is lost.
@@ -72,7 +72,7 @@ static cs_ring_drain_end end_by_capacity(void) SIGNAL_SAFE {
   return has_waiter ? CS_RING_DRAIN_WAITS : CS_RING_DRAIN_CRASH;
 }
 
-static cs_task_list list; // the threads of the process; only the ender uses the list
+static cs_task_list list; // lists the threads of the process; only the ender uses this variable
 
 // Returns whether a thread other than this one runs or waits for a processor.
 static bool has_runnable(void) SIGNAL_SAFE {
@@ -98,7 +98,8 @@ static cs_ring_drain_end look(progress *way) SIGNAL_SAFE {
   way->quiet_looks = way->busy_ns == time_ns ? 0 : way->quiet_looks + 1;
   const cs_ring_drain_end full = end_by_capacity();
   if (full != CS_RING_DRAIN_NONE) return full;
-  // The ender itself can have waited for a processor, so the time alone does not show that nothing happened.
+  // The ender itself can have waited for a processor. The drain is therefore done only if enough calls of this function
+  // have found no request.
   if (time_ns - way->busy_ns >= QUIET_NS && way->quiet_looks >= QUIET_NS / LOOK_NS) return CS_RING_DRAIN_DONE;
   if (time_ns - way->begin_ns >= cs_containment_now.grace_ns) return CS_RING_DRAIN_DEADLINE;
   const uint64_t stall_ns = cs_containment_now.stall_ns;
@@ -124,7 +125,8 @@ static void watch_drain(void) SIGNAL_SAFE {
   }
 }
 
-// Answers the callers that still wait. If there are none, no answer has to leave the process.
+// Begins the phase TELLS, in which the callers that still wait are answered. If no caller waited, does not wait for
+// answers to leave the process.
 static void tell(void) SIGNAL_SAFE {
   const uint64_t end_ns = now_ns() + TELL_NS;
   const bool waits = cs_requests_in_flight() > 0;

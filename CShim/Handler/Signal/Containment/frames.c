@@ -1,5 +1,5 @@
-// Lists the frames between a trap and the start of its work, and determines whether it is safe to stop a thread forever
-// in them.
+// Lists the frames between a trap and the start of the contained work, and determines whether the thread can be stopped
+// forever in these frames.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -26,8 +26,8 @@ cs_contained_place cs_contained_place_of(const cs_ring_frame *frame) SIGNAL_SAFE
   return is_in(&layout->concurrency, frame->pc) ? CS_CONTAINED_CONCURRENCY : CS_CONTAINED_PROGRAM;
 }
 
-// Checks the standard streams, because `print` calls the program's `description` while it holds the lock of stdout.
-// Other threads need this lock.
+// A trap can occur while the thread holds the lock of stdout, which other threads need: `print` calls the program's
+// `description` with this lock.
 bool cs_contained_has_stream(cs_memory *memory) SIGNAL_SAFE {
   const uint64_t self = cs_thread_pointer() + (uint64_t)cs_contained_here.self_offset;
   for (uint32_t index = 0; index < CS_CONTAINED_STREAM_COUNT; index++) {
@@ -62,8 +62,8 @@ uint32_t cs_contained_list(cs_cfi_scratch *scratch, const cs_ring_registers *reg
   return known;
 }
 
-// Lists the frames from `registers` to the start of the work, and returns their number. Returns 0 if a frame is
-// unknown. The async frames follow in the list, and `ret_count` is the number of all frames.
+// Lists the frames from `registers` to the start of the work, and returns their number, or 0 if a frame is unknown. The
+// async callers follow in the list. Stores the number of all listed frames in `ret_count`.
 static uint32_t walk(cs_contained *work, const cs_ring_registers *registers, uint32_t *ret_count) SIGNAL_SAFE {
   bool is_deep = false;
   const uint32_t known = cs_contained_list(&work->scratch, registers, work->frames, ret_count, &is_deep);
@@ -73,8 +73,8 @@ static uint32_t walk(cs_contained *work, const cs_ring_registers *registers, uin
   return 0;
 }
 
-// The outermost frames belong to the functions of the Swift runtime that call the task's code. Their number is the same
-// each time the task resumes.
+// The outermost frames of the work belong to functions of the Swift runtime that call the task's code. Their number is
+// the same each time the task resumes, so it is noted once.
 void cs_contained_note_way(cs_contained *work, const cs_ring_registers *registers) SIGNAL_SAFE {
   uint32_t count = 0;
   const uint32_t own = walk(work, registers, &count);

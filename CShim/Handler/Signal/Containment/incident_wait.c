@@ -13,9 +13,9 @@
 #include "cs_ring_access.h"
 #include "cs_shim.h"
 
-// Ordering: all accesses are sequentially consistent. The recorder writes its entry, increments `noted`, and then reads
-// `is_awaited`. The reader writes `is_awaited` and then reads `noted`. At least one of the two threads therefore reads
-// the other's write.
+// Ordering: all accesses are sequentially consistent. A thread that records an incident (recorder) writes its entry,
+// increments `noted`, and then reads `is_awaited`. The reader writes `is_awaited` and then reads `noted`. At least one
+// of the two threads therefore reads the other's write.
 static uint32_t noted;      // atomic, a futex: the number of recorded incidents
 static uint32_t is_awaited; // atomic: whether the reader sleeps or is about to sleep
 

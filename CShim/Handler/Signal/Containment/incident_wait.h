@@ -8,8 +8,8 @@
 #include "cs_ring.h"
 #include "cs_signal_safe.h"
 
-// Returns whether the incident is part of a crash report. The delivery of the crash wakes crashd, so this incident need
-// not be announced.
+// Returns whether the incident is part of a crash report. Such an incident is not announced: the delivery of the crash
+// wakes crashd anyway.
 bool cs_incident_is_of_crash(const cs_ring_incident *incident) SIGNAL_SAFE;
 
 // Announces that the ring has a new incident. Concurrency: any thread may call this function, also in a signal handler.

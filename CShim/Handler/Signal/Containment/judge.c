@@ -13,12 +13,13 @@
 #include "drain.h"
 #include "loops.h"
 
-// The number of contained traps after which the next trap of the same code drains the process. If half of the budget is
-// larger, half of the budget applies instead.
+// If this number of traps of the same code were contained, the next one drains the process. If half of the budget of
+// contained traps is a larger number, that number applies.
 #define REPEATED_LIMIT 4
 
-// The minimum and the maximum number of frames that identify the code of a trap (place_of()). The minimum is above 1,
-// because the frames of a static standard library cannot be distinguished from the program's frames.
+// The minimum and the maximum number of frames that identify the code of a trap (place_of()). The minimum is above 1:
+// if the standard library is static, its frames cannot be distinguished from the program's, and many traps share the
+// innermost frame.
 #define PLACE_LEAST 4
 #define PLACE_LIMIT 8
 
@@ -26,7 +27,7 @@
 
 cs_judge_layout cs_judge_here;
 
-// Returns the image with code of Swift that contains `pc`, or NULL.
+// Returns the image compiled from Swift that contains `pc`, or NULL.
 static const cs_swift_image *swift_image_of(uint64_t pc) SIGNAL_SAFE {
   // acquire: pairs with the release store of the setup.
   const uint32_t count = __atomic_load_n(&cs_judge_here.swift_image_count, __ATOMIC_ACQUIRE);
@@ -90,12 +91,13 @@ static cs_ring_verdict_reason reason_of(const cs_ring_frame *frame, bool is_firs
   case CS_CONTAINED_PROGRAM:
     break;
   }
-  // The pc of a caller is a return address, which can be the first byte after its image.
+  // The pc of a caller is a return address, which can be the first byte after the image. The byte before it is in the
+  // image.
   return is_swift(frame->pc - !is_first) ? CS_RING_VERDICT_REASON_NONE : CS_RING_VERDICT_REASON_FOREIGN;
 }
 
-// Returns a number that identifies the code that trapped. Most trap instructions are in the standard library. The
-// number therefore depends on the innermost frames, up to a frame outside of Swift's own libraries.
+// Returns a number that identifies the code that trapped. Most trap instructions are in the standard library, so the
+// number depends on several frames: from the innermost one to the first one outside of Swift's own libraries.
 static uint64_t place_of(const cs_ring_frame *frames, uint32_t known) SIGNAL_SAFE {
   uint64_t place = 0;
   for (uint32_t index = 0; index < known && index < PLACE_LIMIT; index++) {
@@ -198,7 +200,7 @@ static void settle(cs_park *park, const cs_judgement *judgement) SIGNAL_SAFE {
   park->must_answer = cs_contained_request_trap(park->handle, false);
   if (park->seat != NULL) cs_seat_park(park->seat);
   cs_park_tell(park);
-  // The drain begins only now, because the ender must find the thread in the table of parked threads.
+  // The drain begins only now, because the ender (drain.h) must find the thread in the table of parked threads.
   if (judgement->verdict == CS_RING_VERDICT_DRAIN) cs_drain_begin(park);
 }
 
@@ -207,8 +209,8 @@ cs_judgement cs_judge(int tid, int signal, const siginfo_t *information, ucontex
   if (cs_containment_mode() == CS_RING_CONTAINMENT_OFF) return judgement;
   judgement.verdict = CS_RING_VERDICT_DIE;
   cs_park *const refused = cs_park_before_stay(tid);
-  // The entry is in the state REFUSED after a fault. A sent signal can also interrupt the thread in the state JUDGING.
-  // In this case, the entry stays in use.
+  // After a fault during judging, the entry is in the state REFUSED and is no longer needed. If a sent signal has
+  // interrupted the thread in the state JUDGING, the entry stays in use.
   if (refused != NULL && cs_park_is_refused(refused)) cs_park_give_back(refused);
   judgement.reason = refused != NULL ? CS_RING_VERDICT_REASON_UNKNOWN : reason_to_die(signal, information, context);
   if (judgement.reason != CS_RING_VERDICT_REASON_NONE) return judgement;

@@ -1,4 +1,5 @@
-// Decides whether the thread of a trap can stay in the handler forever, and whether the process can continue.
+// Decides what happens after a trap. DIE: the process ends at once. DRAIN: the process finishes the requests in flight
+// and then ends (drain.h). CONTAIN: the thread stays in the handler forever (it parks), and the process continues.
 //
 // clang-format off
 // | situation                                           | verdict | reason                                             |
@@ -6,7 +7,7 @@
 // | The signal is not a trap's, or a process sent it.   | DIE     | NOT_TRAP, SENT                                     |
 // | Another handler has replaced ours.                  | DIE     | REPLACED: that handler may hold a lock             |
 // | A crash or a failed heap check came before.         | DIE     | CORRUPT                                            |
-// | The trap is not in code of Swift.                   | DIE     | FOREIGN: memory of the process may be damaged      |
+// | The trap is not in code compiled from Swift.        | DIE     | FOREIGN: memory of the process may be damaged      |
 // | The table of parked threads is full.                | DIE     | FULL                                               |
 // | The thread is the shield's thread of the answers.   | DIE     | SHIELD                                             |
 // | The thread faults while it judges.                  | DIE     | UNKNOWN                                            |
@@ -36,24 +37,23 @@
 #include "cs_ring.h"
 #include "park.h"
 
-// The maximum number of functions between the begin of a seat's thread and a task.
+// The maximum number of functions on the stack between the start of a pool thread and the code of a task.
 #define CS_JUDGE_WAY_LIMIT 8
-// The maximum number of images with code of Swift.
+// The maximum number of images that contain code compiled from Swift.
 #define CS_JUDGE_SWIFT_IMAGE_LIMIT 256
 
-// An image with code of Swift.
+// An image that contains code compiled from Swift.
 typedef struct cs_swift_image {
   cs_contained_range range;
   bool is_runtime; // whether the image is one of Swift's own libraries
 } cs_swift_image;
 
-// The facts on which the decision depends, which the setup determines. The fields do not change after the counts are
-// stored.
+// What the setup determines for the decision. The arrays do not change after their counts are stored.
 typedef struct cs_judge_layout {
   uint32_t swift_image_count; // atomic
   cs_swift_image swift_images[CS_JUDGE_SWIFT_IMAGE_LIMIT];
-  // The start addresses of the functions that run a task, from the function that calls the task to the thread's
-  // outermost function.
+  // The start addresses of the runtime's and the pool's functions that run a task, from the function that calls the
+  // task's code outwards.
   uint32_t way_count; // atomic; 0: unknown
   uint64_t way[CS_JUDGE_WAY_LIMIT];
 } cs_judge_layout;
@@ -68,11 +68,11 @@ typedef struct cs_judgement {
 
 // Decides how to handle a signal of a thread that was not inside our handler. For the verdicts CONTAIN and DRAIN, the
 // function puts the thread into the table of parked threads, and marks the thread's request as trapped. The thread of
-// the answers then answers the caller of the request.
+// the answers (answers.c) then resumes the code that waits for the request.
 cs_judgement cs_judge(int tid, int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
-// Handles a fault that a thread causes while it judges its own trap: the thread returns to the trap, which then is a
-// crash. Returns false for any other signal.
+// Handles a fault that a thread causes while it judges its own trap: returns true, and the thread returns to its trap,
+// which is then treated as a crash. Returns false for any other signal.
 bool cs_judge_takes_fault(int tid, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
 #endif

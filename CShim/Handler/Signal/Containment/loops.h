@@ -1,4 +1,5 @@
-// The event loops of the process. A trap on a loop's thread leaves the loop's connections without service.
+// The event loops of the process (threads that wait at an epoll descriptor, as in SwiftNIO). If a trap stops a loop's
+// thread, the loop's connections are no longer served.
 #ifndef CS_LOOPS_H
 #define CS_LOOPS_H
 

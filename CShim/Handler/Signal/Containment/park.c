@@ -75,7 +75,7 @@ bool cs_park_is_refused(const cs_park *park) SIGNAL_SAFE {
 cs_park *cs_park_before_stay(int tid) SIGNAL_SAFE {
   for (uint32_t index = 0; index < cs_park_count(); index++) {
     cs_park *park = &parks[index];
-    // relaxed: a thread only searches for its own thread ID, which the thread itself stored.
+    // relaxed: the calling thread searches for its own ID, which it stored itself.
     if (__atomic_load_n(&park->tid, __ATOMIC_RELAXED) != tid) continue;
     const uint32_t state = state_of(park);
     if (state == CS_PARK_JUDGING || state == CS_PARK_REFUSED) return park;
@@ -122,8 +122,8 @@ void cs_park_tell(cs_park *park) SIGNAL_SAFE {
 cs_park_command cs_park_stay(cs_park *park, cs_park_command command) SIGNAL_SAFE {
   uint32_t found = command;
   cs_contained_block_signals();
-  // The loop repeats only after a spurious wake-up. If a seccomp filter refuses this call, the loop spins. Programs,
-  // however, do not work at all under a filter that refuses futex.
+  // The loop repeats only after a spurious wake-up. If a seccomp filter refused futex, the loop would spin, but under
+  // such a filter, programs do not work at all.
   while ((found = __atomic_load_n(&park->command, __ATOMIC_ACQUIRE)) == (uint32_t)command)
     cs_system_call(SYS_futex, (long)&park->command, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, command, 0, 0, 0);
   return (cs_park_command)found;

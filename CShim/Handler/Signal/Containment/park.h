@@ -1,5 +1,5 @@
-// The threads that stay in the handler after a trap (parked threads). Each of these threads has an entry in a table. A
-// parked thread keeps its entry until the thread leaves the handler to end the process.
+// The threads that stay in the handler after a trap (parked threads). Each has an entry in a table, and keeps it until
+// it leaves the handler to end the process, or forever.
 //
 // | state   | the thread                                                                              |
 // |---------|-----------------------------------------------------------------------------------------|
@@ -18,8 +18,8 @@
 #include "containment.h"
 #include "cs_ring.h"
 
-// The maximum number of parked threads: the largest budget, the threads of a drain, and threads that wait for the lock
-// of a parked thread.
+// The maximum number of parked threads: those of contained traps, those that trap during a drain, and those that wait
+// for a lock of a parked thread.
 #define CS_PARK_LIMIT 256
 
 typedef enum cs_park_state : uint32_t {
@@ -32,7 +32,7 @@ typedef enum cs_park_state : uint32_t {
 // The next action of a parked thread.
 typedef enum cs_park_command : uint32_t {
   CS_PARK_WAIT = 0,
-  CS_PARK_RECORD = 1, // writes a crash record of its trap, because a drain begins, and waits again
+  CS_PARK_RECORD = 1, // writes a crash record of its trap, because a drain begins, and then waits for the next command
   CS_PARK_LEAVE = 2,  // leaves the handler and ends the process by its trap
 } cs_park_command;
 
@@ -43,7 +43,7 @@ typedef struct cs_park {
   cs_ring_verdict verdict;
   cs_ring_verdict_reason reason;
   bool is_waiter; // the thread did not trap, but waits for a lock of a parked thread
-  bool is_worker; // the thread runs a task or has a seat of the pool; parking it leaves one thread less for tasks
+  bool is_worker; // the thread ran a task or has a seat in the pool (pool.h): one thread less runs tasks
   bool is_loop;   // the thread is an event loop
   bool must_answer;
   uint32_t is_answered; // atomic: whether the thread of the answers has handled this entry
@@ -79,7 +79,7 @@ uint32_t cs_park_count(void) SIGNAL_SAFE;
 // Returns the entry of a thread in the state STAYS, or NULL.
 cs_park *cs_park_of(int tid) SIGNAL_SAFE;
 
-// Returns how many threads have parked after a trap whose code has the number `place`.
+// Returns how many threads have parked after a trap in the code that `place` identifies.
 uint32_t cs_park_traps_at(uint64_t place) SIGNAL_SAFE;
 
 // Makes the entry visible to the other threads (STAYS), and wakes the thread of the answers.

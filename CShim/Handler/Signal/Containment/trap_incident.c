@@ -16,7 +16,8 @@
 
 static uint32_t trap_count; // atomic: the number of traps since the start, which makes incident keys distinct
 
-// Stores the registers of a trap, and the number of registers.
+// Stores the registers of a trap in fields that other incidents use for other data: `address` contains the flags
+// register, and `free_count` the number of registers.
 static void add_registers(cs_ring_incident *incident, const cs_ring_registers *registers) SIGNAL_SAFE {
   incident->flags |= CS_RING_INCIDENT_TRAP;
   incident->address = registers->flags;
@@ -26,7 +27,7 @@ static void add_registers(cs_ring_incident *incident, const cs_ring_registers *r
   memcpy(kept, registers->general, incident->free_count * sizeof *kept);
 }
 
-// Returns false if the incident has no space for the frame.
+// Adds a frame of the trap. Returns false if the incident has no more space.
 static bool add_frame(cs_ring_incident *incident, uint64_t pc) SIGNAL_SAFE {
   if (incident->use_count < CS_RING_INCIDENT_FRAME_LIMIT) {
     incident->use[incident->use_count++] = pc;
@@ -58,10 +59,11 @@ bool cs_contained_record(uint32_t kind, int64_t amount, const cs_ring_registers 
     if (index >= own && (frame->flags & CS_RING_FRAME_ASYNC) == 0) continue;
     const bool is_exact = (frame->flags & CS_RING_FRAME_EXACT) != 0;
     // In a list of frames, crashd treats all addresses except the first as return addresses: it symbolicates the byte
-    // before the address. For an async caller, however, the address is the first byte of a function. The address is
-    // therefore increased by one, which cancels the subtraction.
+    // before the address. The address of an async caller, however, is the first byte of the code that it resumes. The
+    // address is therefore increased by one, which cancels the subtraction.
     if (!add_frame(&incident, frame->pc + (index > 0 && is_exact))) break;
-    cs_image_index(frame->pc - !is_exact); // for crashd: adds an image that was loaded late to the ring
+    cs_image_index(frame->pc - !is_exact); // has a side effect for crashd: adds the image to the ring if it was loaded
+                                           // after the shield's start
   }
   if (!cs_incident_keep(&incident)) return false;
   cs_message_mark_recorded(said);

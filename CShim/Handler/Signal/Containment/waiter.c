@@ -14,24 +14,24 @@
 #include "judge.h"
 #include "loops.h"
 
-// glibc's mutex: { int lock; unsigned count; int owner; … }. The lock is 2 while threads wait for it.
+// glibc's mutex: { int lock; unsigned count; int owner; … }. The field `lock` is 2 while threads wait for the mutex.
 #define MUTEX_OWNER_OFFSET 8
 #define MUTEX_CONTENDED    2
 
-// A SIGILL with the code SI_QUEUE whose value is this address was sent by the shield. SIGILL is used because Dispatch's
-// threads, and those of the pool, block most other signals.
+// The shield's signal to a waiting thread: SIGILL with the code SI_QUEUE and the address of this variable as its value.
+// SIGILL is used because Dispatch's threads, and those of the pool, block most other signals.
 static char mark;
 
-// Reads 32 bits of memory that another thread uses. The page can be unmapped at any time, so the kernel reads the
-// memory.
+// Reads 32 bits of memory that another thread uses. Another thread can unmap the page at any time, so the kernel makes
+// the copy.
 static bool read_half(uint64_t address, uint32_t *ret_value) SIGNAL_SAFE {
   const struct iovec local = {ret_value, sizeof *ret_value};
   const struct iovec remote = {(void *)(uintptr_t)address, sizeof *ret_value};
   return (address & 3) == 0 && cs_process_vm_readv(cs_getpid(), &local, &remote) == (long)sizeof *ret_value;
 }
 
-// Swift's Mutex is a futex with priority inheritance, whose word contains the ID of its owner. The lock of a lazy
-// global and the lock of a task are of this kind, too.
+// Two kinds of locks show their owner. Swift's Mutex and the locks of lazy globals and tasks are futexes with priority
+// inheritance, whose word contains the owner's ID. glibc's mutex has a field for the owner.
 int cs_waiter_owner(uint64_t word, uint64_t operation, uint64_t value, uint64_t time_limit) SIGNAL_SAFE {
   const uint64_t kind = operation & FUTEX_CMD_MASK;
   const bool has_priority = kind == FUTEX_LOCK_PI || kind == FUTEX_LOCK_PI2;
@@ -55,8 +55,8 @@ static bool is_ours(int signal, const siginfo_t *information) SIGNAL_SAFE {
          information->si_value.sival_ptr == &mark;
 }
 
-// Returns the entry of the parked thread for which the interrupted code waits, or NULL. The code can now wait for
-// another lock or for none, because the search read the system call and the owner of the lock at different times.
+// Returns the entry of the parked thread for which the interrupted code waits, or NULL. The thread of the answers has
+// found such a wait before it sent the signal, but the code can wait for another lock by now, or for none.
 static cs_park *owner_here(const ucontext_t *context) SIGNAL_SAFE {
   uint64_t arguments[CS_CALL_ARGUMENT_COUNT];
   if (!cs_context_shows_call(context, SYS_futex, arguments)) return NULL;

@@ -9,7 +9,8 @@
 #include "../Images/image_files.h"
 #include "../Kernel/privilege.h"
 
-// A crashing thread that needs a free descriptor tries at most 100 times, with a pause of 1 ms between two attempts.
+// If no descriptor is free, a crashing thread tries at most 100 times to get one, with a pause of 1 ms between two
+// attempts.
 #define RESERVE_TRIES    100
 #define RESERVE_SLEEP_NS 1000000
 
@@ -99,10 +100,9 @@ static bool close_reserve(void) SIGNAL_SAFE {
   return cs_descriptor_is_ours(&cs_process.reserve) && cs_close(cs_process.reserve.number) == 0;
 }
 
-// If the program has lowered its limit of descriptors since the start, the number of the reserved descriptor can be
-// above the limit. Closing the reserved descriptor then does not help. A thread that has its own descriptor table then
-// closes a standard stream in this table to get a free number. The stream stays open in the program's table. If a line
-// of the crash goes to stderr, stderr also stays open in the thread's own table.
+// Closing the reserved descriptor does not help if the program has lowered its limit of descriptors below that number
+// since the start. A thread that has its own descriptor table therefore closes a standard stream in this table, which
+// stays open in the program's table. stderr is not closed if the handler must write to it.
 static bool close_stream(void) SIGNAL_SAFE {
   cs_crasher *crasher = cs_crasher_of(cs_gettid());
   const bool is_stderr_needed = cs_process.words_to_stderr || cs_process.record_to_stderr;

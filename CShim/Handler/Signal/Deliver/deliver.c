@@ -9,8 +9,8 @@
 #include "../FaultInjection/fault_injection.h"
 #include "../Threads/own_threads.h"
 
-// A crashing thread waits at most 500 ms for another thread that is delivering: it makes 500 attempts to become the
-// delivering thread, 1 ms apart.
+// If another thread is delivering its crash, a crashing thread waits at most 500 ms: it makes 500 attempts to become
+// the delivering thread, 1 ms apart.
 #define LOCK_TRIES    500
 #define LOCK_SLEEP_NS 1000000
 // The maximum number of deliveries that one thread makes for other crashing threads. After each delivery, another one
@@ -27,8 +27,8 @@ bool cs_deliver_has_failed(void) SIGNAL_SAFE {
   return __atomic_load_n(&has_failed, __ATOMIC_RELAXED) != 0;
 }
 
-// Sends a wake-up. A full socket buffer also counts as success, because the buffer already contains many wake-ups that
-// crashd has not read.
+// Sends crashd a message that makes it read the ring. A full socket buffer also counts as success, because the buffer
+// already contains many such messages that crashd has not read.
 static bool wake(int number) SIGNAL_SAFE {
   const uint8_t byte = CS_ATTACH_CRASHED;
   const long result = cs_send(number, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -64,8 +64,9 @@ static void unlock(void) SIGNAL_SAFE {
   __atomic_store_n(&cs_process.delivering_tid, 0, __ATOMIC_RELEASE);
 }
 
-// Writes the spool file and stores the number of deliveries that the file covers. Stores the number even if writing
-// fails, because otherwise every waiting thread would try again. Precondition: the caller holds the lock.
+// Writes the spool file, and stores how many deliveries had begun before: the file contains their records. Stores this
+// number even if writing fails, because otherwise every waiting thread would try again. Precondition: the caller holds
+// the lock.
 static bool spool(bool (*write)(void) SIGNAL_SAFE) SIGNAL_SAFE {
   const uint32_t count = __atomic_load_n(&cs_process.delivery_count, __ATOMIC_SEQ_CST);
   cs_inject_here(CS_INJECT_SPOOL);
@@ -74,14 +75,14 @@ static bool spool(bool (*write)(void) SIGNAL_SAFE) SIGNAL_SAFE {
   return is_whole;
 }
 
-// Repeats the delivery if another thread has requested one during the last delivery. One delivery is sufficient for
-// several requests, because the ring and the spool file contain the records of all threads.
+// Delivers the ring, and delivers it again if another thread has requested a delivery meanwhile. One delivery is
+// sufficient for several threads, because the ring and the spool file contain the records of all threads.
 static void serve(void) SIGNAL_SAFE {
   for (int round = 0; round < SERVE_ROUNDS; round++) {
     // Sequentially consistent: each thread committed its record before it incremented `delivery_wanted`. This delivery
     // therefore includes the records of all threads that `wanted` counts.
     const uint32_t wanted = __atomic_load_n(&cs_process.delivery_wanted, __ATOMIC_SEQ_CST);
-    // Sets the flag before the delivery. If this thread faults during the delivery, the flag stays set.
+    // Stores the failure before the attempt: if this thread faults during the delivery, it counts as failed.
     note_failed(true);
     const bool is_kept = wake_connected() || cs_own_link_wakes_crashd() || connect_and_wake() || spool(cs_spool_write);
     note_failed(!is_kept);
@@ -92,11 +93,11 @@ static void serve(void) SIGNAL_SAFE {
 
 // Concurrency: each thread that finds a connection wakes crashd independently. Threads that find no connection
 // increment `delivery_wanted`. One of these threads delivers for all of them, and the others wait for it, at most 500
-// ms. If every way of delivery fails, the ring stays in memory. If the process was attached at any time, crashd has the
-// ring. crashd then reads it when the process ends and the connection closes.
+// ms. If every kind of delivery fails, the ring stays in memory. If crashd has received the ring's descriptor at any
+// time, it then reads the ring when the process ends and the connection closes.
 static void deliver(int lock_tries) SIGNAL_SAFE {
-  // Sequentially consistent: this thread committed its record before it increments `delivery_count`. If the number that
-  // is stored with a spool file is not below this count, the file therefore contains this thread's record.
+  // Sequentially consistent: this thread committed its record before it increments `delivery_count`. A spool file whose
+  // stored number is not below this thread's count therefore contains this thread's record.
   __atomic_add_fetch(&cs_process.delivery_count, 1, __ATOMIC_SEQ_CST);
   if (wake_connected()) {
     note_failed(false);
@@ -114,8 +115,7 @@ static void deliver(int lock_tries) SIGNAL_SAFE {
       unlock();
       return;
     }
-    // If the holder of the lock is this thread, the thread crashed while it delivered. The thread must not wait for
-    // itself.
+    // If this thread itself holds the lock, it crashed while it delivered, and must not wait for itself.
     if (holder == tid) return;
     cs_sleep_ns(LOCK_SLEEP_NS);
   }
@@ -171,8 +171,7 @@ static void copy(int lock_tries) SIGNAL_SAFE {
       unlock();
       return;
     }
-    // If the holder of the lock is this thread, the thread crashed while it wrote the file. It must not wait for
-    // itself.
+    // If this thread itself holds the lock, it crashed while it wrote the file, and must not wait for itself.
     if (holder == tid) return;
     cs_sleep_ns(LOCK_SLEEP_NS);
   }

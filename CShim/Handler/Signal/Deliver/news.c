@@ -9,11 +9,11 @@
 #include "../Threads/own_threads.h"
 
 // The bits of `news`.
-#define NEW  1u // an incident was recorded, and no message about it was sent to crashd yet
-#define HELD 2u // a pause runs; after it, the listener itself sends a message if there are new incidents
+#define NEW 1u // an incident was recorded, and no message about it was sent to crashd yet
+// The listener (news.h) pauses. After the pause, it sends a message without a signal if there are new incidents.
+#define HELD 2u
 
-// cs_news_ignore() waits at most 100 × 1 ms for a thread that has decided to send the signal to the listener, but has
-// not sent it yet.
+// cs_news_ignore() waits at most 100 × 1 ms for threads that are about to send the signal to the listener.
 #define RING_TRIES    100
 #define RING_SLEEP_NS 1000000
 
@@ -23,8 +23,9 @@ static int32_t listener; // atomic: the thread ID of the connection's thread; 0:
 
 // Ordering: all accesses are sequentially consistent. The recorder (the thread that records an incident) writes the
 // incident's entry, and then writes `news`. The listener writes `news`, and then sends a message to crashd, which reads
-// the entries. At least one of the two threads therefore reads the other's write. The same rule (write one variable,
-// then read the other) applies to `listener` and `news`, and to `ringers` and `listener`.
+// the entries. At least one of the two threads therefore reads the other's write. The pairs `listener` and `news`, and
+// `ringers` and `listener`, are used in the same way: each thread writes one variable of the pair before it reads the
+// other.
 
 static void show(uint32_t is_listened_to) SIGNAL_SAFE {
   __atomic_store_n(&cs_process.ring->header.announces_incidents, is_listened_to, __ATOMIC_RELAXED);
@@ -35,8 +36,8 @@ static void ring(void) SIGNAL_SAFE {
   const int tid = __atomic_load_n(&listener, __ATOMIC_SEQ_CST);
   if (tid != 0) {
     const bool has_rung = cs_system_call(SYS_tgkill, cs_getpid(), tid, CS_OWN_BELL, 0, 0, 0) == 0;
-    // Sending can fail, for example because the signal queue is full or a seccomp filter refuses the call. In this
-    // case, the ring's field shows that crashd must poll, and the next incident tries to send the signal again.
+    // Sending the signal can fail, for example because the signal queue is full or a seccomp filter refuses the call.
+    // In this case, the ring shows that crashd must poll for incidents, and the next incident tries again.
     show(has_rung);
     uint32_t only = NEW;
     if (!has_rung) __atomic_compare_exchange_n(&news, &only, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
@@ -68,8 +69,8 @@ void cs_news_listen(int tid) SIGNAL_SAFE {
 
 void cs_news_ignore(void) SIGNAL_SAFE {
   __atomic_store_n(&listener, 0, __ATOMIC_SEQ_CST);
-  // If a thread left its signal handler with siglongjmp() between the changes of `ringers`, this counter stays above 0.
-  // The wait is therefore limited, and `ringers` is set to 0 afterward.
+  // If a signal handler of the program left ring() with siglongjmp(), `ringers` stays above 0. The wait is therefore
+  // limited, and `ringers` is set to 0 afterward.
   for (int attempt = 0; attempt < RING_TRIES && __atomic_load_n(&ringers, __ATOMIC_SEQ_CST) != 0; attempt++)
     cs_sleep_ns(RING_SLEEP_NS);
   __atomic_store_n(&ringers, 0, __ATOMIC_SEQ_CST);

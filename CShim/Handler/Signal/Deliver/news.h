@@ -1,6 +1,6 @@
-// Announces incidents to crashd while the process runs (docs/decisions/0125). The thread that records the first
-// incident sends a signal to the listener, which is the connection's thread. The listener wakes crashd, and then
-// collects later incidents during a pause.
+// Announces incidents to crashd while the process runs (docs/decisions/0125). The listener is the shield's thread that
+// keeps the connection to crashd. A thread that records an incident sends the listener a signal, and the listener wakes
+// crashd. Incidents during a pause after that are announced together.
 #ifndef CS_NEWS_H
 #define CS_NEWS_H
 
@@ -12,8 +12,8 @@
 // handler.
 void cs_news_add(void) SIGNAL_SAFE;
 
-// For the listener, outside of a pause: returns whether to wake crashd. After it has returned true, later incidents
-// send no signal until a call returns false.
+// For the listener, outside of a pause: returns whether there are new incidents, for which to wake crashd. After it has
+// returned true, later incidents send no signal until a call returns false.
 bool cs_news_take(void) SIGNAL_SAFE;
 
 // Makes the thread `tid` the listener, and stores in the ring that crashd need not poll. Precondition: the thread

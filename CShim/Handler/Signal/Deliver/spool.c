@@ -16,7 +16,7 @@
 // as a member of this group.
 #define SHARED_FILE_MODE 0640
 
-// No copy is written if less than this number of bytes, or less than a quarter of the file system, is free.
+// A copy is written only if this number of bytes, or a quarter of the file system, is free.
 #define COPY_RESERVE_BYTES (UINT64_C(256) << 20)
 
 // The directory and name of the spool file.
@@ -37,15 +37,15 @@ static spool_place place_as_opened(void) SIGNAL_SAFE {
   return (spool_place){cs_process.spool.number, cs_process.spool_partial_path + name, cs_process.spool_path + name};
 }
 
-// Reads the status of the directory. Returns a negative errno value on failure.
+// Reads the status of the spool directory. Returns a negative errno value on failure.
 static long look(const spool_place *place, struct stat *ret_directory) SIGNAL_SAFE {
   return place->directory >= 0 ? cs_fstat(place->directory, ret_directory)
                                : cs_stat(cs_process.spool_directory, ret_directory);
 }
 
-// Returns whether a file in the directory is allowed to contain the ring's memory, which only the process's user and
-// crashd are allowed to read. If an untrusted user owns the directory, or if all users are allowed to replace files in
-// it, the directory does not belong to crashd.
+// Returns whether the directory is trusted, so that a file in it can contain the ring, which only the process's user
+// and crashd are allowed to read. A directory is not trusted if an untrusted user owns it, or if other users are
+// allowed to replace files in it.
 static bool is_believed(const struct stat *directory) SIGNAL_SAFE {
   const bool is_open = (directory->st_mode & (S_IWGRP | S_IWOTH)) != 0 && (directory->st_mode & S_ISVTX) == 0;
   return S_ISDIR(directory->st_mode) && !is_open && cs_user_is_trusted(directory->st_uid);
@@ -62,8 +62,8 @@ static int create_file(const spool_place *place) SIGNAL_SAFE {
   int file = cs_openat(place->directory, place->partial, flags, FILE_MODE);
   for (int attempt = 0; cs_reserve_await(file, attempt); attempt++)
     file = cs_openat(place->directory, place->partial, flags, FILE_MODE);
-  // The mode is set with fchmod(), because the umask does not affect this call. The directory can have been replaced,
-  // so the file's group is compared with that of the directory that was checked.
+  // The umask does not affect the mode that fchmod() sets. The directory can have been replaced after the check, so the
+  // file's group must be that of the checked directory.
   struct stat status = {0};
   const bool is_shared = file >= 0 && (directory.st_mode & S_ISGID) != 0;
   if (is_shared && cs_fstat(file, &status) == 0 && status.st_gid == directory.st_gid) {
@@ -81,23 +81,23 @@ void cs_spool_make_directory(void) SIGNAL_SAFE {
 static int create_file_by_path(const spool_place *place) SIGNAL_SAFE {
   int file = create_file(place);
   // The directories can be missing, because crashd has never run on this machine. No crashd will then read the file, so
-  // a record line on stderr is more useful. If stderr does not take the line, cs_deliver_to_new_directory() makes the
+  // a record line on stderr is more useful. If the line cannot be written, cs_deliver_to_new_directory() makes the
   // directories.
   if (file != -ENOENT || cs_process.record_to_stderr) return file;
   cs_spool_make_directory();
   return create_file(place);
 }
 
-// The kernel can refuse to write a core dump of this process for its user (privilege.h). In this case, only a file that
-// root owns gets the full ring. All other files get the reduced ring.
+// Returns whether the file's owner is allowed to read the process's data. If the kernel would not give this user a core
+// dump of the process (privilege.h), only root is allowed, and files of other users get a reduced ring.
 static bool is_for_owner(int file) SIGNAL_SAFE {
   struct stat status = {0};
   if (__atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) == 0) return true;
   return cs_fstat(file, &status) == 0 && status.st_uid == 0;
 }
 
-// If the ring cannot be written and `is_new` is true, writes an empty file, which crashd counts as a lost crash. If
-// `is_new` is false, the existing file stays.
+// Writes the spool file. If this fails and `is_new` is true, leaves an empty file, which crashd counts as a lost crash.
+// If `is_new` is false, keeps the existing file instead.
 static bool write_file(bool is_new) SIGNAL_SAFE {
   if (cs_process.spool_path[0] == 0) return false;
   spool_place place = place_as_opened();
@@ -135,8 +135,8 @@ static bool is_needed(void) SIGNAL_SAFE {
 void cs_spool_take_back(void) SIGNAL_SAFE {
   if (cs_process.spool_path[0] == 0) return;
   if (is_needed()) write_file(false);
-  // Another thread can have withdrawn its record while the file was written. This code therefore checks again whether
-  // any record needs the file.
+  // Another thread can have withdrawn its record while the file was written, so this code checks again whether the file
+  // is needed.
   if (is_needed()) return;
   const spool_place opened = place_as_opened();
   if (cs_descriptor_is_ours(&cs_process.spool) && cs_unlinkat(opened.directory, opened.whole) == 0) return;
@@ -144,16 +144,16 @@ void cs_spool_take_back(void) SIGNAL_SAFE {
   cs_unlinkat(place.directory, place.whole);
 }
 
-// Returns whether crashd created the directory, and therefore deletes old files in it. If the shield created the
-// directory, there is possibly no crashd that deletes old files in it.
+// Returns whether the directory was made for crashd, which deletes old files in it: such a directory has the sticky bit
+// and is writable for all users. In a directory that the shield made, possibly nothing deletes old files.
 static bool is_cleared(const spool_place *place) SIGNAL_SAFE {
   const mode_t wanted = S_ISVTX | S_IWOTH;
   struct stat directory = {0};
   return look(place, &directory) == 0 && (directory.st_mode & wanted) == wanted;
 }
 
-// Returns whether enough space stays free for other uses: spool files of crashes while no crashd runs, and the other
-// files of /run.
+// Returns whether enough space is free. The rest is for spool files that are the only copy of a crash, and for other
+// files in /run.
 static bool has_room(int file) SIGNAL_SAFE {
   struct statfs space = {0};
   if (cs_fstatfs(file, &space) != 0 || space.f_bsize <= 0) return false;
@@ -173,7 +173,7 @@ static int create_copy(spool_place *place) SIGNAL_SAFE {
 }
 
 // crashd accepts a copy only if its owner is the user as which the process attached. A thread of the process can create
-// files as another user (setfsuid). In this case no copy is written, because the other user must not read the ring's
+// files as another user (setfsuid). In this case, no copy is written, because the other user must not read the ring's
 // memory.
 static bool is_of_user(int file) SIGNAL_SAFE {
   struct stat status = {0};

@@ -1,5 +1,5 @@
-// Reduces the ring for a reader who must not read the process's data, and writes the reduced ring to a spool file. The
-// reduced ring contains only the fields that the code below copies.
+// Writes a reduced ring to a spool file, for a reader who must not read the process's data. The reduced ring contains
+// only the fields that the code below copies.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -28,7 +28,8 @@ static uint64_t distance(uint32_t index) SIGNAL_SAFE {
 void cs_bare_header(cs_ring_header *ret_header) SIGNAL_SAFE {
   const cs_ring_header *header = &cs_process.ring->header;
   memset(ret_header, 0, sizeof *ret_header);
-  // Copies the fields from the magic to the executable's path: the identity of the process and its counters.
+  // Copies the first fields, from the magic to the executable's path, which identify the process, and then some
+  // counters.
   memcpy(ret_header, header, offsetof(cs_ring_header, slot_overwritten));
   ret_header->breadcrumb_head = ret_header->annotation_lost = 0;
   ret_header->slot_overwritten = cs_ring_counter(&header->slot_overwritten);
@@ -60,7 +61,7 @@ static bool put_images(int file) SIGNAL_SAFE {
   return true;
 }
 
-// If a frame is outside of all images, it stays in the list without its address.
+// Returns the frame with an artificial address. If the frame is outside of all images, it has no address.
 static cs_ring_frame moved(const cs_ring_frame *frame) SIGNAL_SAFE {
   cs_ring_frame result = {.trust = frame->trust, .flags = frame->flags, .image = CS_RING_NO_IMAGE};
   if (frame->image >= cs_image_count(cs_process.ring)) return result;
@@ -76,7 +77,7 @@ static cs_ring_frame moved(const cs_ring_frame *frame) SIGNAL_SAFE {
 
 void cs_bare_record(const cs_ring_record *record, cs_ring_record *ret_record) SIGNAL_SAFE {
   memset(ret_record, 0, sizeof *ret_record);
-  // Copies the fields from the sequence to the end of the unwinder's results: times, IDs, signal and counts.
+  // Copies the first fields, up to the unwinder's results: times, IDs, signal and counts.
   memcpy(ret_record, record, offsetof(cs_ring_record, instruction_bytes));
   ret_record->address = 0;
   ret_record->flags &= CS_RING_RECORD_MINIMAL | CS_RING_RECORD_LATE | CS_RING_RECORD_BUDGET;
@@ -100,7 +101,7 @@ static bool put_slot(int file, uint32_t index) SIGNAL_SAFE {
         cs_spool_put(file, &crc, sizeof crc, offset + offsetof(cs_ring_slot, crc)) &&
         cs_spool_put(file, &bare.record, sizeof bare.record, offset + offsetof(cs_ring_slot, record));
     if (!is_put) return false;
-    // Another crash claimed the slot during the copy, so the copy is torn.
+    // If another crash claimed the slot during the copy, the copy is torn, and its state in the file is WRITING.
     if (cs_ring_slot_state_recheck(slot) != state) state = CS_RING_STATE_WRITING;
   }
   return state == CS_RING_STATE_FREE ||

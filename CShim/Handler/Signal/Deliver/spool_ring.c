@@ -13,7 +13,7 @@
 // part of the bytes.
 #define WRITE_TRIES 64
 
-// The state that a request's entry gets in the file if the copied bytes belong to two requests.
+// The state that a request's entry gets in the file if another request claimed the entry during the copy.
 static const uint64_t torn_state = CS_RING_REQUEST_CLAIMED;
 
 bool cs_spool_put(int file, const void *bytes, size_t size, uint64_t offset) SIGNAL_SAFE {
@@ -72,7 +72,7 @@ static bool write_request(int file, uint32_t index) SIGNAL_SAFE {
   return cs_spool_put(file, &torn_state, sizeof torn_state, offset);
 }
 
-// Writes the requests in flight. An entry without a used bit is not read, because its page can be a hole of the ring,
+// Writes the requests in flight. Entries that are not in use are not read: their pages can be holes of the ring's file,
 // and reading a hole allocates memory.
 static bool write_requests(int file) SIGNAL_SAFE {
   for (uint32_t word = 0; word < CS_REQUEST_WORD_COUNT; word++) {

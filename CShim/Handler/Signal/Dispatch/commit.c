@@ -1,5 +1,6 @@
-// Determines which thread commits a crashing thread's record. This thread (the committer) is the crashing thread
-// itself, or the watchdog after it has sent the crashing thread a reminder (crasher.h).
+// Determines which thread commits a crashing thread's record, that is, marks it as complete: the crashing thread
+// itself, or the watchdog after it has sent the crashing thread a reminder (crasher.h). This thread is called the
+// committer.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -42,9 +43,9 @@ static void publish(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
 }
 
 // Concurrency: if the watchdog is about to send a reminder, the thread waits here, at most 10 s. Otherwise, the thread
-// could leave the handler and receive the reminder outside of it. The wait ends when the reminder arrives. Returns
-// false if the record is already committed. Also returns false if this thread faulted in publish(), because its record
-// is then invalid.
+// could leave the handler and receive the reminder outside of it. The wait ends when the reminder arrives. Returns true
+// if this thread must commit the record. Returns false if the record is already committed. Also returns false if this
+// thread was already committing and faulted in publish(): the record is then not usable.
 static bool become_committer(cs_crasher *crasher) SIGNAL_SAFE {
   for (int attempt = 0; attempt < WATCHER_TRIES; attempt++) {
     const int committer = committer_of(crasher);
@@ -73,9 +74,8 @@ void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
 
 bool cs_crasher_takes_reminder(cs_crasher *crasher) SIGNAL_SAFE {
   int committer = committer_of(crasher);
-  // The arriving signal can come from another process at the moment when the watchdog is about to send its reminder.
-  // The kernel merges two pending signals of the same number. The thread therefore waits until the watchdog has sent
-  // its signal, at most 10 s.
+  // The watchdog may be about to send its reminder when the same signal arrives from another process. The kernel merges
+  // two pending signals of the same number, so this thread waits, at most 10 s, until the watchdog has sent its signal.
   for (int attempt = 0; attempt < WATCHER_TRIES && committer == CS_COMMITTER_REMINDING; attempt++) {
     cs_sleep_ns(WATCHER_SLEEP_NS);
     committer = committer_of(crasher);
@@ -88,8 +88,8 @@ bool cs_crasher_takes_reminder(cs_crasher *crasher) SIGNAL_SAFE {
 
 bool cs_crasher_remind(cs_crasher *crasher) SIGNAL_SAFE {
   if (!make_committer(crasher, CS_COMMITTER_NONE, CS_COMMITTER_REMINDING)) return false;
-  // The reminder is a signal without data, because the kernel drops a signal's data if the queue is full. The thread
-  // therefore treats each signal of this number that was sent to it as the reminder.
+  // The reminder carries no data, because the kernel drops a signal's data if its queue is full. The thread therefore
+  // takes any sent signal of this number for the reminder.
   const bool is_sent = cs_system_call(SYS_tgkill, cs_process.pid, crasher->tid, crasher->signal, 0, 0, 0) == 0;
   make_committer(crasher, CS_COMMITTER_REMINDING, is_sent ? CS_COMMITTER_REMINDED : CS_COMMITTER_NONE);
   return is_sent;
@@ -104,7 +104,8 @@ bool cs_crasher_commit_for(cs_crasher *crasher, bool is_last) SIGNAL_SAFE {
     return false;
   }
   // acquire: pairs with the release store in cs_crasher_commit_as(). If `is_at_commit` is set, the record is complete.
-  // A complete record must not be marked as partial, and must not change, because the thread can be in publish().
+  // A complete record must not be marked as partial. It must also not change, because the thread can be computing its
+  // checksum in publish().
   const bool is_whole = __atomic_load_n(&crasher->is_at_commit, __ATOMIC_ACQUIRE);
   publish(crasher, is_whole ? 0 : CS_RING_RECORD_MINIMAL | CS_RING_RECORD_LATE);
   return true;

@@ -11,14 +11,13 @@
 
 static cs_crasher crashers[CS_RING_SLOT_LIMIT];
 
-// Element n is the ID of the thread that is in the handler and writes to slot n, or 0. The array is separate from the
-// large entries, because each crash searches it. A search of the entries would touch one page for each entry.
+// Element n is the ID of the thread that is in the handler and writes to slot n, or 0. The IDs are not stored in the
+// large entries, because each crash searches them, and the search would touch one page for each entry.
 static int crashing_tid[CS_RING_SLOT_LIMIT];
 
-// 1 + a ticket whose record was withdrawn, because the program survived the fault. A ticket is a counter value that
-// selects a slot. The value is 0 if no withdrawn ticket is available. The next pending record (the record of a fault
-// that the program can survive) reuses the ticket. Without this reuse, a program that recovers from many faults would
-// use up all slots.
+// A ticket is a number that each record gets in order, and that selects the record's slot. This variable is 1 + the
+// ticket of a record that was withdrawn, because the program survived the fault; 0: none. The next pending record
+// (crasher.h) reuses this ticket. Without this reuse, a program that recovers from many faults would use up all slots.
 static uint64_t spare; // atomic
 
 void cs_crasher_forget_all(void) SIGNAL_SAFE {
@@ -29,7 +28,7 @@ void cs_crasher_forget_all(void) SIGNAL_SAFE {
 
 cs_crasher *cs_crasher_of(int tid) SIGNAL_SAFE {
   for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
-    // relaxed: a thread only searches for its own thread ID, which the thread itself stored.
+    // relaxed: the calling thread searches for its own ID, which it stored itself.
     if (__atomic_load_n(&crashing_tid[index], __ATOMIC_RELAXED) == tid) return &crashers[index];
   }
   return NULL;
@@ -43,8 +42,8 @@ static bool is_taken(uint64_t ticket) SIGNAL_SAFE {
 static uint64_t draw_ticket(bool is_pending) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   const uint64_t found = is_pending ? __atomic_exchange_n(&spare, 0, __ATOMIC_RELAXED) : 0;
-  // A ticket from before a survived crash is not reused. A record with this ticket would seem to belong to the survived
-  // crash. Also, a thread with a later ticket can have used the same slot.
+  // A withdrawn ticket is not reused if the process has survived a crash since: the new record would seem to belong to
+  // that crash. It is also not reused if a thread with a later ticket has used the same slot.
   if (found > __atomic_load_n(&ring->header.survived, __ATOMIC_RELAXED)) {
     const uint64_t ticket = found - 1;
     const uint64_t withdrawn = (ticket / CS_RING_SLOT_LIMIT + 1) << 2 | CS_RING_STATE_FREE;
@@ -54,12 +53,12 @@ static uint64_t draw_ticket(bool is_pending) SIGNAL_SAFE {
   return __atomic_fetch_add(&ring->header.slot_head, 1, __ATOMIC_RELAXED);
 }
 
-// Takes a ticket and claims its slot, unless a thread with that slot is still in the handler. If no slot is free,
-// overwrites committed records, starting with the oldest one. Without overwriting, the records of signals that the
-// process survived would fill the ring. Concurrency: this thread can stall after its first call of is_taken().
-// Meanwhile, a thread with a later ticket can claim the slot and commit, and can still be in the handler. The second
-// call of is_taken() detects that thread, because that thread stored its thread ID before it committed the state that
-// the exchange has read.
+// Takes a ticket and claims its slot. Takes another ticket if a thread that uses this slot is still in the handler.
+// Overwrites the slot's committed record, which is the oldest one. Otherwise, the records of signals that the process
+// survived would fill the ring. Concurrency: this thread can stall after its first call of is_taken(). Meanwhile, a
+// thread with a later ticket can claim the slot and commit, and can still be in the handler. The second call of
+// is_taken() detects that thread, because that thread stored its thread ID before it committed the state that the
+// exchange has read.
 static bool take_slot(bool is_pending, uint64_t *ret_ticket) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   for (uint32_t attempt = 0; attempt < CS_RING_SLOT_LIMIT; attempt++) {
@@ -69,7 +68,7 @@ static bool take_slot(bool is_pending, uint64_t *ret_ticket) SIGNAL_SAFE {
     uint64_t *state = &ring->slots[ticket % CS_RING_SLOT_LIMIT].state;
     uint64_t seen = __atomic_load_n(state, __ATOMIC_RELAXED);
     if ((seen & CS_RING_STATE_MASK) == CS_RING_STATE_WRITING) continue;
-    // A pending record (one that can be withdrawn) must not overwrite another record.
+    // A pending record can be withdrawn, so it must not overwrite another record.
     if (is_pending && (seen & CS_RING_STATE_MASK) != CS_RING_STATE_FREE) continue;
     uint64_t wanted = (ticket / CS_RING_SLOT_LIMIT + 1) << 2 | CS_RING_STATE_WRITING;
     // acquire: no later write of this thread to the slot becomes visible before the new state. Pairs with a reader's
@@ -80,7 +79,7 @@ static bool take_slot(bool is_pending, uint64_t *ret_ticket) SIGNAL_SAFE {
         continue;
       }
       __atomic_thread_fence(__ATOMIC_RELEASE);
-      // relaxed: other accesses do not depend on this counter. `seen` is the state that the exchange replaced.
+      // `seen` is the state that the exchange replaced. relaxed: no other access depends on this counter.
       if ((seen & CS_RING_STATE_MASK) == CS_RING_STATE_COMMITTED) {
         __atomic_fetch_add(&ring->header.slot_overwritten, 1, __ATOMIC_RELAXED);
       }

@@ -1,4 +1,7 @@
-// The threads that are in the crash handler, and the slots of the ring that they write.
+// The threads that are in the crash handler, and their records in the ring. The ring has slots, each with space for one
+// record. To commit a record is to mark it as complete. A pending record belongs to a fault that a handler of the
+// program can still resolve: it is committed or withdrawn later. If a thread does not complete its record in time, the
+// watchdog sends it a reminder: the thread's own crash signal.
 #ifndef CS_CRASHER_H
 #define CS_CRASHER_H
 
@@ -19,14 +22,14 @@
 typedef struct cs_crasher {
   int tid;
   uint32_t depth;      // the number of crashes inside the handler
-  bool is_counted;     // whether other crashing threads wait for this thread
+  bool is_counted;     // whether other crashing threads must still wait for this thread
   bool is_pending;     // whether the record is pending: it is withdrawn if a handler of the program resolves the fault
   bool is_watched;     // whether the thread has called cs_watch_enter()
   bool is_at_commit;   // atomic: whether the thread has finished writing its record
   int committer;       // atomic
   int signal;          // the original signal, by which the process must end
   ucontext_t *context; // the kernel's context of the original signal
-  bool has_own_table;  // in its own descriptor table, the thread may close the program's descriptors
+  bool has_own_table;  // the thread has its own descriptor table, in which it may close the program's descriptors
   int next_spare;      // the next standard stream that the thread may close in its own table
   siginfo_t information;
   uint64_t ticket;
@@ -37,8 +40,7 @@ typedef struct cs_crasher {
 // Returns the entry of the thread if the thread is in the handler, else NULL.
 cs_crasher *cs_crasher_of(int tid) SIGNAL_SAFE;
 
-// Claims a slot for the thread and clears its record. After that, other crashing threads wait until this thread has
-// delivered its crash, at most about 1 s (others.h). If all slots are in use, counts the loss and returns NULL.
+// Claims a slot for the thread and clears its record. If all slots are in use, counts the loss and returns NULL.
 cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
 // Claims a slot for a pending record, which can be withdrawn. `is_watched`: the thread has called cs_watch_enter().
@@ -48,8 +50,8 @@ cs_crasher *cs_crasher_claim_pending(int tid, const siginfo_t *information, ucon
 // Sets the record's sequence number to that of an earlier record of the same fault.
 void cs_crasher_take_sequence(cs_crasher *crasher, uint64_t sequence) SIGNAL_SAFE;
 
-// Publishes this thread's record. Does nothing if the record is already published. If the watchdog is publishing the
-// record, waits until it is published, at most 10 s.
+// Commits this thread's record. Does nothing if the record is already committed. If the watchdog is committing it,
+// waits for this, at most 10 s.
 void cs_crasher_commit(cs_crasher *crasher) SIGNAL_SAFE;
 
 // Like cs_crasher_commit(), but also sets flags of the record. If a flag is set, the record counts as minimal (without
@@ -68,7 +70,8 @@ typedef struct cs_pending {
   uint64_t ticket;
 } cs_pending;
 
-// Precondition: the record is published, and the thread still owns the slot.
+// Returns the thread's record as a pending one. Precondition: the record is complete, and the thread still owns the
+// slot.
 cs_pending cs_crasher_pending(const cs_crasher *crasher) SIGNAL_SAFE;
 void cs_pending_withdraw(const cs_pending *pending) SIGNAL_SAFE;
 bool cs_pending_commit(const cs_pending *pending) SIGNAL_SAFE;
@@ -78,8 +81,8 @@ bool cs_pending_commit(const cs_pending *pending) SIGNAL_SAFE;
 cs_crasher *cs_crasher_at(uint32_t index) SIGNAL_SAFE;
 bool cs_crasher_is_writing(const cs_crasher *crasher) SIGNAL_SAFE;
 
-// For the watchdog: sends the thread its own crash signal, as a reminder to commit the record. Returns false if the
-// thread is already committing its record, or if the signal cannot be sent.
+// For the watchdog: sends the thread the reminder. Returns false if the thread is already committing its record, or if
+// the signal cannot be sent.
 bool cs_crasher_remind(cs_crasher *crasher) SIGNAL_SAFE;
 
 // For the watchdog: commits the record of a reminded thread. If `is_last` is true, the process is about to end, so the

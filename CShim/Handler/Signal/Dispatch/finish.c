@@ -11,10 +11,10 @@
 
 #define FIRST_PROCESS 1
 
-// Returns whether the same signal occurs again if the thread continues at the pc. A SIGTRAP of x86-64 does not occur
-// again, because the pc is past the int3 instruction. On AArch64, the pc stays at a brk instruction. A SIGSYS does not
-// occur again, because the pc is past the system call. A memory error that the kernel found in the background
-// (BUS_MCEERR_AO) does not occur again, because no instruction caused this error.
+// Returns whether the same signal occurs again if the thread continues at the pc. Three signals do not: SIGTRAP on
+// x86-64, because the pc is past the int3 instruction (on AArch64, it stays at the brk instruction); SIGSYS, because
+// the pc is past the system call; and a memory error that the kernel found in the background (BUS_MCEERR_AO), because
+// no instruction caused it.
 static bool happens_again(int signal, int code) SIGNAL_SAFE {
   if (code <= 0) return false;
   if (signal == CS_TRAP_SIGNAL && code == CS_TRAP_CODE) return true;
@@ -30,9 +30,9 @@ static bool happens_again(int signal, int code) SIGNAL_SAFE {
   }
 }
 
-// All signals are blocked, so the signal stays pending until the handler returns and the kernel restores the mask. The
-// kernel then delivers it with the original registers. A core dump or the next handler therefore shows the crash, and
-// not our handler.
+// Blocks all signals and sends the signal to this thread, where it stays pending until the handler returns and the
+// kernel restores the mask. The kernel then delivers it with the original registers, so that a core dump or the next
+// handler shows the crash, and not our handler.
 static void queue(int signal, const siginfo_t *information) SIGNAL_SAFE {
   const uint64_t all = ~UINT64_C(0);
   const int pid = cs_getpid();
@@ -54,8 +54,8 @@ void cs_finish_repeat(int signal, const siginfo_t *information, ucontext_t *cont
     cs_context_repeat(signal, context);
 }
 
-// If the action of a fault's signal is SIG_IGN, the kernel ends the process anyway. In the first process of a pid
-// namespace, the kernel drops a signal that the process sends to itself if the signal has the default action.
+// A fault whose signal is ignored (SIG_IGN) ends the process too. In the first process of a pid namespace, the kernel
+// drops a signal with the default action that the process sends to itself.
 bool cs_finish_is_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
   const bool is_default = cs_process.previous[signal].handler == SIG_DFL;
   const bool is_ignored = cs_process.previous[signal].handler == SIG_IGN;
@@ -70,7 +70,7 @@ void cs_finish_anew(int signal) SIGNAL_SAFE {
   information.si_code = SI_TKILL;
   information.si_pid = cs_getpid();
   cs_sigaction(signal, &cs_process.own, NULL);
-  // The code of the signal is not known. A trap of Swift is the most probable cause of the trap signal.
+  // The signal's code is not known. If it is the trap signal, a trap of Swift is the most probable cause.
   const int code = signal == CS_TRAP_SIGNAL ? CS_TRAP_CODE : SI_KERNEL;
   if (!happens_again(signal, code)) queue(signal, &information);
 }

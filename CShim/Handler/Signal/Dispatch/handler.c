@@ -1,4 +1,6 @@
-// Handles concurrent and nested crashes as in this table. A sweep samples the stacks of all other threads (sweep.h).
+// The crash handler. This table shows what it does for concurrent and nested crashes. A slot is the ring's space for
+// one record, and to commit a record is to mark it as complete (crasher.h). A sweep samples the stacks of all other
+// threads (sweep.h).
 //
 // clang-format off
 // | situation                                        | what happens                                                  |
@@ -75,25 +77,24 @@
 #define END_TRIES    25
 #define END_SLEEP_NS 200000000
 
-// Returns whether the kernel called the handler. If not, the program called it. A program that replaced our handler
-// with signal() can have received the address of our handler as the result. The program then calls our handler with
-// only the signal number.
+// Returns whether the kernel called the handler. If not, the program called it, with only the signal number: signal()
+// returns the address of the handler that it replaces, and the program can call that handler.
 static bool is_from_kernel(int signal, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
   const uint64_t from = (uint64_t)(uintptr_t)information;
   return cs_memory_is_readable(from) && cs_memory_is_readable(from + sizeof *information - sizeof(uint64_t)) &&
          information->si_signo == signal && cs_context_is_readable(context);
 }
 
-// If the program ignores a signal, the signal is not a crash when a process or thread sends it. An exception is
-// abort(), which always is a crash.
+// Returns whether the signal was sent to a program that ignores it, which is not a crash. An exception is abort(),
+// which always is a crash.
 static bool is_ignored(int signal, const siginfo_t *information) SIGNAL_SAFE {
   if (information->si_code > 0 || cs_process.previous[signal].handler != SIG_IGN) return false;
   return signal != SIGABRT || information->si_pid != cs_process.pid;
 }
 
 // Unblocks SIGSEGV, SIGBUS and the crash's own signal. If a fault occurs while its signal is blocked, the kernel ends
-// the process at once. The crash's own signal is also the watchdog's reminder. The signal can be blocked, because
-// another handler that blocks it can have called ours. Returns the previous signal mask.
+// the process at once. The crash's own signal is also the watchdog's reminder. They can be blocked, because another
+// handler that blocks them can have called ours. Returns the previous signal mask.
 static uint64_t open_signals(int signal) SIGNAL_SAFE {
   const uint64_t wanted = UINT64_C(1) << (signal - 1) | UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1);
   uint64_t before = 0;
@@ -107,9 +108,9 @@ static void deliver_and_wait(cs_crasher *crasher) SIGNAL_SAFE {
   cs_others_wait();
 }
 
-// Leaves the handler. `crasher` may be NULL. Returns true if the previous action of the signal then ends the process.
-// Precondition: the caller has called cs_lines_write(), while its crash signals were unblocked and the watchdog
-// supervised it.
+// Leaves the handler. `crasher` may be NULL. Returns true if the signal's previous action then ends the process.
+// Precondition: the caller has already called cs_lines_write(), which needs unblocked crash signals and the watchdog's
+// supervision.
 static bool leave(cs_crasher *crasher, int signal, const siginfo_t *information) SIGNAL_SAFE {
   const bool ends = cs_capture_is_end(signal, information);
   cs_sweep_leave(signal, ends);
@@ -120,8 +121,8 @@ static bool leave(cs_crasher *crasher, int signal, const siginfo_t *information)
   return ends;
 }
 
-// Stays in the handler until the end of the drain. The trap then ends the process: the previous action applies, and the
-// thread executes the instruction again.
+// Stays in the handler until the end of the drain (drain.h). The caller then leaves the handler, and the trap ends the
+// process: the thread executes the instruction again, with the signal's previous action.
 static void stay_for_drain(cs_park *park, const siginfo_t *information) SIGNAL_SAFE {
   cs_watch_leave();
   cs_park_command command = CS_PARK_WAIT;
@@ -136,15 +137,15 @@ static void stay_for_drain(cs_park *park, const siginfo_t *information) SIGNAL_S
 
 // Handles another signal of a thread that is already in the handler. If the signal is a fault, the handler itself has
 // crashed. A signal that was sent can be the watchdog's reminder. In both cases, the handler returns to the context of
-// the first crash. Core dumps and the program's handlers need the registers of that context. There is a second reason:
-// in the first process of a pid namespace, the default action ends the process only for a fault.
+// the first crash: core dumps and the program's handlers need its registers, and in the first process of a pid
+// namespace, only a repeated fault ends the process.
 static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *information,
                         ucontext_t *context) SIGNAL_SAFE {
   const bool is_sent = information->si_code <= 0;
   if (is_sent && !cs_crasher_takes_reminder(crasher)) return;
-  cs_park *const park = cs_park_of(crasher->tid); // of a trap that drains
-  // A first-chance handler is a handler of the program that can resolve the fault (first_chance.c). After a crash
-  // inside our handler, the first-chance handler will not run, so the first fault counts as a crash.
+  cs_park *const park = cs_park_of(crasher->tid); // NULL, except for a trap that begins a drain or occurs during one
+  // After a crash inside our handler, the program's own handler, which could have resolved the first fault
+  // (first_chance.c), does not run. The first fault therefore counts as a crash.
   crasher->is_pending = false;
   crasher->depth++;
   if (!crasher->is_watched) {
@@ -176,9 +177,8 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
   if (ends) cs_halt_exempt(context);
 }
 
-// A sweep interrupts all other threads to sample their stacks (sweep.h). If a thread faults while it answers a sweep,
-// its fault must not be recorded as a second crash. The thread waits at most 5 s until the first crash ends the
-// process.
+// Handles a fault of a thread that answers a sweep, that is, records its stack for another thread's crash. This fault
+// must not be recorded as a second crash. The thread waits at most 5 s until the first crash ends the process.
 static void wait_for_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
   for (int attempt = 0; attempt < END_TRIES; attempt++)
     cs_sleep_ns(END_SLEEP_NS);
@@ -213,8 +213,8 @@ static void crash(int tid, siginfo_t *information, ucontext_t *context, uint64_t
     note_judgement(&crasher->slot->record, judgement);
     cs_capture(crasher, cause.information, context, entry_ns);
   }
-  // A thread that parks keeps the descriptor table of the process. A table of its own would keep connections open that
-  // the program closes.
+  // A thread that parks keeps the descriptor table of the process. A table of its own would keep files open that the
+  // program closes during the drain.
   if (!drains) cs_capture_take_descriptors(signal, information, crasher);
   cs_replaced_handlers_note();
   cs_inject_here(CS_INJECT_DELIVERY);

@@ -1,5 +1,5 @@
-// Hooks for other components of the shield: the quarantine sets the record hook, and the guard pages set the fault
-// hook.
+// Hooks for other components of the shield: the quarantine, which detects uses of freed objects, sets the record hook;
+// the guard pages set the fault hook.
 #ifndef CS_HOOKS_H
 #define CS_HOOKS_H
 

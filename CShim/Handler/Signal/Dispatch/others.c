@@ -19,17 +19,16 @@
 #define WAIT_TRIES    5000
 #define WAIT_SLEEP_NS 200000
 
-// Threads that ran during the first crash, or that the sweep did not reach, can be about to crash for the same reason.
-// If the process can survive the signal, these threads are not halted, and can therefore crash soon. In this case, the
-// crashing thread waits at most 100 ms (200 × 0.5 ms). The wait ends early when no other thread has crashed for 20 ms
-// (40 × 0.5 ms). The 20 ms allow for busy processors, which delay the other threads. If the sweep timeout is longer
-// than the default, the 20 ms grow by the same factor.
+// Other threads that are running can be about to crash for the same reason as the first one. If they are not halted,
+// because the process can survive the signal, the crashing thread waits for them at most 100 ms (200 × 0.5 ms). The
+// wait ends early when no other thread has crashed for 20 ms (40 × 0.5 ms). The 20 ms allow for busy processors, which
+// delay the other threads. If the sweep timeout is longer than the default, the 20 ms grow by the same factor.
 #define OTHERS_TRIES    200
 #define OTHERS_QUIET    40
 #define OTHERS_SLEEP_NS 500000
 
-// A thread waits at most 1 s (10,000 × 0.1 ms) until another crash's sweep has ended, before it halts the other
-// threads. It must wait, because the sweep and the halt both use SIGPROF.
+// Before a thread halts the other threads, it waits at most 1 s (10,000 × 0.1 ms) for the end of another thread's
+// sweep, because sweep and halt both use SIGPROF.
 #define SWEEP_TRIES    10000
 #define SWEEP_SLEEP_NS 100000
 

@@ -1,5 +1,5 @@
 // Coordinates a crashing thread with the other threads. The crashing thread samples the stacks of the other threads (a
-// sweep), halts them, and waits for threads that also crash.
+// sweep, sweep.h), halts them if the process certainly ends (halt.h), and waits for threads that also crash.
 #ifndef CS_OTHERS_H
 #define CS_OTHERS_H
 
@@ -9,13 +9,12 @@
 
 #include "cs_signal_safe.h"
 
-// Stores that this thread is crashing. Until this thread calls cs_others_wait(), the other crashing threads wait for it
-// in their own cs_others_wait(), for about 1 s at most.
+// Stores that this thread is crashing. In cs_others_wait(), other crashing threads then wait until this thread calls
+// cs_others_wait() itself, for about 1 s at most.
 void cs_others_enter(const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE;
 
 // Sweeps the other threads, unless another crash has already swept them. If this is the first crash that certainly ends
-// the process, also halts them. The caller's record is already committed. Other crashing threads wait in
-// cs_others_wait() until this call ends, about 1 s at most.
+// the process, also halts them. Precondition: the caller's record is committed.
 void cs_others_sweep_and_halt(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
 // Sweeps the other threads like cs_others_sweep_and_halt(), but does not halt them, because the process continues until
@@ -26,9 +25,9 @@ void cs_others_sweep(void) SIGNAL_SAFE;
 // threads cannot be listed.
 bool cs_others_halt(void) SIGNAL_SAFE;
 
-// Waits until the records of the other crashing threads are committed and the spool file's copy contains them, about 1
-// s at most. The wait is necessary, because the first thread that leaves the handler ends the process. If a thread
-// crashes while the copy is written, also waits for this thread.
+// Waits, about 1 s at most, until the other crashing threads have committed and delivered their records, and writes the
+// spool copy. Without this wait, the first thread that leaves the handler would end the process before the others have
+// finished. If another thread crashes while the copy is written, also waits for that thread.
 void cs_others_wait(void) SIGNAL_SAFE;
 
 #endif

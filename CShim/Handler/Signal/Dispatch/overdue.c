@@ -11,10 +11,10 @@
 
 #define SLEEPER_PATIENCE 3
 
-// The watchdog's data about the thread that writes to one slot of the ring.
+// The watchdog's data about the crashing thread that writes to one slot of the ring.
 typedef struct watched {
   uint64_t ticket;
-  uint32_t ticks;    // ticks (CS_TICK_MS) since the watchdog first detected that the thread writes a record
+  uint32_t ticks;    // the number of ticks (CS_TICK_MS) since the watchdog first saw that the thread writes a record
   uint32_t reminded; // the value of `ticks` at the reminder; 0: no reminder yet
   uint64_t processor_ns;
 } watched;
@@ -43,9 +43,9 @@ static bool is_overdue(const watched *thread, int tid, uint32_t record_ticks) SI
   return used_ns >= record_ticks * (uint64_t)CS_TICK_NS / 2;
 }
 
-// Returns whether the reminder is pending for the thread and not blocked by it. If so, the kernel runs the reminder's
-// handler before any other code of the thread. This handler only commits the record, so the thread writes no more bytes
-// into the record. A thread that blocks the reminder can still write.
+// Returns whether the reminder is pending for the thread and not blocked by it. If so, the thread writes no more bytes
+// into its record: before any other code of the thread, the kernel runs the handler of the reminder, which only commits
+// the record. A thread that blocks the reminder can still write.
 static bool is_on_its_way(const cs_crasher *crasher) SIGNAL_SAFE {
   cs_task_status status = {0};
   cs_task_status_read(crasher->tid, &status);
@@ -84,8 +84,7 @@ bool cs_overdue_look(uint32_t record_ticks) SIGNAL_SAFE {
 void cs_overdue_remind_all(void) SIGNAL_SAFE {
   for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
     cs_crasher *crasher = cs_crasher_at(index);
-    // A thread gets only one reminder, because cs_crasher_remind() sends none if the record's `committer` shows an
-    // earlier one.
+    // cs_crasher_remind() does nothing if the thread already got a reminder.
     if (crasher != NULL && cs_crasher_is_writing(crasher)) cs_crasher_remind(crasher);
   }
 }

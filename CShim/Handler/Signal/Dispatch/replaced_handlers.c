@@ -16,7 +16,7 @@ static void note(cs_ring_handler *entry, int signal, uint32_t state, uint64_t ad
   __atomic_store_n(&entry->state, state, __ATOMIC_RELAXED);
 }
 
-// Concurrency: any number of threads may call this function at the same time. Each thread stores the actions that it
+// Concurrency: several threads may call this function at the same time, because each of them stores the actions that it
 // has just read.
 void cs_replaced_handlers_note(void) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
@@ -38,7 +38,8 @@ void cs_replaced_handlers_note(void) SIGNAL_SAFE {
       note(entry, signal, CS_RING_HANDLER_IGNORED, 0);
     } else {
       note(entry, signal, CS_RING_HANDLER_REPLACED, handler);
-      cs_image_index(handler); // for crashd: adds an image that was loaded late to the ring
+      cs_image_index(handler); // has a side effect for crashd: adds the handler's image to the ring if it was loaded
+                               // after the shield's start
     }
   }
 }
@@ -48,9 +49,9 @@ bool cs_handler_is_replaced(int signal) SIGNAL_SAFE {
   if (cs_sigaction(signal, NULL, &present) != 0) return true;
   const uintptr_t handler = (uintptr_t)present.handler;
   if (handler == (uintptr_t)cs_handler) return false;
-  // `given_back` must be loaded after the signal's action was read, as in cs_replaced_handlers_note(). It is possible
-  // that the signal has no handler although the shield has not restored the previous action. Then the program has
-  // removed our handler, or a handler that was installed with SA_RESETHAND is running and has called ours.
+  // `given_back` must be loaded after the signal's action was read, as in cs_replaced_handlers_note(). If the signal
+  // has no handler although the shield has not restored the previous action, either the program has removed our
+  // handler, or a handler with SA_RESETHAND is running and has called ours.
   const uint64_t given_back = __atomic_load_n(&cs_process.given_back, __ATOMIC_SEQ_CST);
   const bool is_without = handler == (uintptr_t)SIG_DFL || handler == (uintptr_t)SIG_IGN;
   return !is_without || (given_back & UINT64_C(1) << signal) == 0;

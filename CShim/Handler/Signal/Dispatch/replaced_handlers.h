@@ -4,16 +4,16 @@
 
 #include "state.h"
 
-// Stores in the ring which of our handlers the program has replaced since the start. The function makes seven system
-// calls, which take about 2 µs.
+// Stores in the ring which of our handlers are currently replaced. Makes one system call for each crash signal, in
+// total about 2 µs.
 void cs_replaced_handlers_note(void) SIGNAL_SAFE;
 
 // Stores that the shield itself restored the previous action of the signal. After that, our handler does not count as
 // replaced.
 void cs_replaced_handler_give_back(int signal) SIGNAL_SAFE;
 
-// Returns whether a handler that replaced ours has called ours, and continues when our handler returns. The result is
-// also true if SA_RESETHAND has already removed the calling handler.
+// Called inside our handler. Returns whether a handler that replaced ours has called it; that handler continues when
+// ours returns. The result is also true if SA_RESETHAND has already removed the calling handler.
 bool cs_handler_is_replaced(int signal) SIGNAL_SAFE;
 
 #endif

@@ -1,4 +1,5 @@
-// The state that the crash handler uses. The setup computes it in advance, so the handler need not search or allocate.
+// The state that the crash handler uses. The setup computes it in advance, so that the handler need not search for it
+// or allocate memory.
 #ifndef CS_STATE_H
 #define CS_STATE_H
 
@@ -14,8 +15,8 @@
 
 #define CS_SIGNAL_COUNT 65
 
-// A descriptor and the identity of its file. A program that closes descriptors which it did not open can have reused
-// the number for its own file. The shield must not use that file.
+// A descriptor of the shield and the identity of its file. With this identity, the shield detects that the program has
+// closed the descriptor and reused the number for its own file, which the shield must not use.
 typedef struct cs_descriptor {
   int number; // -1: no descriptor
   uint64_t device;
@@ -27,15 +28,17 @@ typedef struct cs_state {
   cs_ring *ring;
   int pid;        // the process that started the shield; 0 before the start. A forked child has another pid.
   uint32_t user;  // the effective user at the start, by which crashd identifies the process
-  bool is_copied; // whether the spool also keeps a crash that crashd has received
+  bool is_copied; // whether the handler also leaves a copy of each crash in the spool directory
   cs_descriptor ring_descriptor;
-  cs_descriptor reserve; // a descriptor that is closed when a crash finds no free descriptor
+  cs_descriptor reserve; // a descriptor in reserve, which a crashing thread closes if it needs a descriptor and none is
+                         // free
   cs_descriptor spool;   // the spool directory, if it existed at the start
 
-  cs_descriptor last_words;   // the open file for the last words (Lines)
+  cs_descriptor last_words;   // the open file for the last words, a short description of the crash (Lines)
   cs_descriptor first_stderr; // the identity of stderr at the start
   bool words_to_stderr;       // whether the last words go to stderr
-  bool record_to_stderr;      // whether the record line goes to stderr if neither crashd nor the spool takes a crash
+  bool record_to_stderr;      // whether a crash that could not be delivered is written to stderr, as a line of text
+                              // (record line)
 
   struct sockaddr_un socket_address;
   uint32_t socket_address_bytes;
@@ -48,20 +51,23 @@ typedef struct cs_state {
   uint32_t memory_mode;      // atomic: cs_ring_memory_mode; CS_RING_MEMORY_NONE if crashd withholds memory
   uint32_t memory_shown;     // atomic: the mode that the ring's header shows
   uint32_t is_restricted;    // atomic: whether the kernel would refuse the user a core dump (privilege.h)
-  uint32_t busy_count;       // atomic: the number of threads with a slot whose crash is not delivered yet
+  uint32_t busy_count;       // atomic: the number of threads in the handler that other crashing threads must wait for
+                             // (others.c)
   int delivering_tid;        // atomic: the one thread that connects or writes the spool file; 0: no thread does
-  uint32_t delivery_wanted;  // atomic: the number of threads that found no connection since the start
+  uint32_t delivery_wanted;  // atomic: how many times a crashing thread found no connection since the start
   uint32_t delivery_done;    // atomic: the value of `delivery_wanted` that the last delivery has served
   uint32_t delivery_count;   // atomic: the number of deliveries that have begun since the start
   uint32_t spooled_count;    // atomic: `delivery_count` at the last attempt to write the spool file
-  uint32_t spooled_pending;  // atomic: the number of records in the spool file that can be withdrawn
+  uint32_t spooled_pending;  // atomic: the number of pending records in the spool file; a pending record can be
+                             // withdrawn
   uint32_t is_refused;       // atomic: whether crashd has refused this process
   uint32_t has_incidents;    // atomic: whether an entry of the ring's incidents was ever used
   uint32_t sweep_ms;         // how long a sweep waits for the other threads; 0: threads are not swept
   uint32_t injection_points; // cs_testing.h: one bit for each point in the handler where a fault is injected
   uint32_t injection;
-  uint32_t injections_awaited; // the number of threads that must reach the point before the watchdog's time begins
-  uint32_t injections_met;     // atomic: the number of threads that have reached the point
+  uint32_t injections_awaited; // the number of threads that must reach an injection point before the watchdog's time
+                               // begins
+  uint32_t injections_met;     // atomic: the number of threads that have reached an injection point
   uint32_t test_reminder_ms;   // the time until the watchdog's reminder in a test; 0: the configured time
   uint32_t test_deadline_ms;
 
@@ -72,10 +78,11 @@ typedef struct cs_state {
   cs_kernel_action sweep_action; // the action that a sweep installs for SIGPROF
 
   // The following fields stay valid in a forked child that starts the shield again, because the child has the same
-  // runtimes. The child must not determine them again. Another thread of the parent can have held the loader's lock at
-  // the fork, and the child would wait for it forever.
+  // libraries. The child must not determine them again: it could wait forever for the loader's lock, if another thread
+  // of the parent held it at the fork.
 
-  // The addresses of the variables with the runtimes' error messages; 0 if the process does not contain the runtime.
+  // The addresses of the variables with the error messages of the Swift runtime and of glibc; 0: the process has no
+  // such variable.
   uint64_t swift_message;                      // address of a `const char *`
   uint64_t abort_message;                      // address of a pointer to glibc's { unsigned size; char text[]; }
   void *(*exception_type)(void)SIGNAL_SAFE;    // __cxa_current_exception_type, already bound; see exception.c
@@ -119,9 +126,8 @@ static inline cs_ring *cs_started_ring(void) SIGNAL_SAFE {
   return __atomic_load_n(&cs_started_pid, __ATOMIC_ACQUIRE) != 0 ? cs_process.ring : NULL;
 }
 
-// The connection to crashd that a crash uses. The connection's thread (Setup/Attach/attach_client.c) writes this
-// variable. A crashing thread that had to open a connection also writes it. connection.c explains the order: number,
-// then inode.
+// The connection to crashd that a crashing thread uses. Two kinds of threads write it: the connection's thread
+// (Setup/Attach/attach_client.c), and a crashing thread that had to open a connection.
 typedef struct cs_connection {
   int number;
   uint64_t inode;

@@ -18,7 +18,8 @@ extern int _dl_find_object(void *pc, struct dl_find_object *ret_object) SIGNAL_S
 // a thread's processor time needs a system call.
 extern int clock_gettime(clockid_t clock, struct timespec *ret_time) SIGNAL_SAFE;
 
-// Signal safety: POSIX (since 2008 TC2). Compilers also generate calls of these functions for assignments.
+// Signal safety: POSIX (since 2008 TC2). Compilers also generate calls of these functions, for example for assignments
+// of structures.
 extern void *memcpy(void *restrict to, const void *restrict from, size_t size) SIGNAL_SAFE;
 extern void *memset(void *to, int byte, size_t size) SIGNAL_SAFE;
 extern int memcmp(const void *left, const void *right, size_t size) SIGNAL_SAFE;

@@ -8,8 +8,8 @@
 
 #include <linux/futex.h>
 
-// A flag in `inside`, set by the watchdog. The flag means that the process is about to end, and that no thread is
-// allowed to leave the handler.
+// A flag in `inside`. The watchdog sets it when it is about to end the process: no thread is then allowed to leave the
+// handler.
 #define CLOSED UINT32_C(0x80000000)
 // The maximum number of attempts to change `inside` with a compare-and-exchange. An attempt fails if another thread
 // enters or leaves the handler at the same time.
@@ -36,8 +36,8 @@ static void wake(const void *word) SIGNAL_SAFE {
 }
 
 bool cs_watch_enter(const siginfo_t *information) SIGNAL_SAFE {
-  // Sequentially consistent, like the watchdog's load of `inside`. The watchdog compares `inside` with 0 before it
-  // sleeps, so it cannot miss this thread.
+  // Sequentially consistent, like the watchdog's load of `inside`. The watchdog sleeps only if `inside` is 0, so it
+  // cannot miss this thread.
   if (__atomic_fetch_add(&now.inside, 1, __ATOMIC_SEQ_CST) != 0) return false;
   now.information = *information; // not atomic: the watchdog reads it only at the deadline
   wake(&now.inside);

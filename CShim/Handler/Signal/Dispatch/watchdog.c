@@ -12,7 +12,7 @@
 // clang-format on
 //
 // The watchdog measures time by counting short sleeps (ticks of 10 ms), and not with a clock. If the whole machine
-// stalls for a minute, the handler has no time to run. The watchdog then counts only one tick.
+// stalls for a minute, the handler cannot run either, and the watchdog counts only one tick.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -34,8 +34,8 @@
 
 #define RECORD_PART 20
 // On a busy machine, each short sleep takes longer. The watchdog therefore has a second limit: it also ends the process
-// when CLOCK_PATIENCE times the deadline has passed on the clock. Each short sleep adds at most NAP_LIMIT_NS to the
-// time on the clock, because the process can have been stopped during the sleep.
+// when CLOCK_PATIENCE times the deadline has passed on the clock. Of each short sleep, at most NAP_LIMIT_NS counts
+// toward this limit, because the process can have been stopped during the sleep.
 #define CLOCK_PATIENCE 4
 #define NAP_LIMIT_NS   UINT64_C(100000000)
 // The maximum number of times that a short sleep continues after a signal, such as a profiler's SIGPROF, has
@@ -45,7 +45,7 @@
 // The interval at which the watchdog checks whether threads have left first-chance handlers (chance.h).
 #define CHECK_NS 20000000
 
-// The number of descriptors that the watchdog keeps after a crash that the process survives.
+// The number of descriptors that the watchdog keeps open after a crash that the process survives (close_copy).
 #define NEEDED_COUNT 4
 
 // Sets a kernel timer that ends the process with SIGKILL after `deadline_ms` plus one second. The timer is necessary
@@ -70,7 +70,7 @@ static void deliver(uint32_t deadline_ms) SIGNAL_SAFE {
   forget_patience(timer);
 }
 
-// Returns whether a thread in the handler has a crash that is not delivered yet.
+// Returns whether the crash of a thread in the handler is not delivered yet.
 static bool is_undelivered(void) SIGNAL_SAFE {
   for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
     const cs_crasher *crasher = cs_crasher_at(index);
@@ -109,8 +109,8 @@ static const siginfo_t *information_of_first(void) SIGNAL_SAFE {
   return first != NULL ? &first->information : cs_watch_first();
 }
 
-// The process survives, so the watchdog's own descriptor table must not keep files open that the program closes. Closes
-// all descriptors except those that a later crash needs.
+// After a crash that the process survived: closes all descriptors in the watchdog's own table except those that a later
+// crash needs. Otherwise, the table would keep files open that the program closes.
 static void close_copy(void) SIGNAL_SAFE {
   const cs_descriptor *const needed[NEEDED_COUNT] = {&cs_process.ring_descriptor, &cs_process.spool,
                                                      &cs_process.last_words, &cs_process.first_stderr};

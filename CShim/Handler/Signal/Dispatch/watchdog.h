@@ -1,5 +1,5 @@
 // The watchdog, which enforces the handler's deadline. If crashing threads stall in the handler, this thread of the
-// shield commits their partial records and ends the process.
+// shield commits their partial records (marks them as complete) and ends the process.
 #ifndef CS_WATCHDOG_H
 #define CS_WATCHDOG_H
 
@@ -15,10 +15,10 @@
 // The routine of the watchdog's thread. The routine returns when the shield's threads are dismissed (asked to end).
 void cs_watchdog_run(uint32_t deadline_ms) SIGNAL_SAFE;
 
-// The functions of overdue.c check the uncommitted records at each tick of the watchdog.
+// The watchdog checks the uncommitted records at intervals of this length (ticks), by the functions of overdue.c.
 #define CS_TICK_MS 10
 #define CS_TICK_NS INT64_C(10000000)
-// A thread that can run handles its reminder within this number of ticks.
+// The number of ticks in which a thread that can run handles its reminder.
 #define CS_TICKS_AFTER_REMINDER 4
 
 // In a forked child: resets the state that the child inherited from its parent.

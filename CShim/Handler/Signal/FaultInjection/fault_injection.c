@@ -22,8 +22,8 @@ int cs_injection_holder(void) SIGNAL_SAFE {
   return holder != NULL ? __atomic_load_n(holder, __ATOMIC_ACQUIRE) : 0;
 }
 
-// Creates a child process in the same way as vfork(), so that this thread waits in the kernel, but with separate
-// memory. The child ends when the thread that created it ends, because of PR_SET_PDEATHSIG.
+// Makes this thread wait in the kernel: creates a child process as vfork() does, but with separate memory. The child
+// ends when the thread that created it ends, because of PR_SET_PDEATHSIG.
 static void be_held(void) SIGNAL_SAFE {
   const long memory =
       cs_system_call(SYS_mmap, 0, sizeof *holder, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -7,10 +7,10 @@
 #include "cs_signal_safe.h"
 #include "cs_testing.h"
 
-// Injects the fault that a test has set for this point of the handler. Does not return if a fault is injected.
+// Causes the fault that a test has chosen, for example an endless loop. Does not return, except after CS_INJECT_HELD.
 void cs_inject(void) SIGNAL_SAFE;
 
-// Returns the pid of the child process that a thread created and for which this thread waits in the kernel, or 0.
+// After CS_INJECT_HELD, returns the pid of the child process for which a thread waits in the kernel, else 0.
 int cs_injection_holder(void) SIGNAL_SAFE;
 
 static inline void cs_inject_here(cs_injection_point place) SIGNAL_SAFE {

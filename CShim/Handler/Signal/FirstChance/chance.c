@@ -12,14 +12,14 @@
 #include "signal_frame.h"
 
 // A hash table with the thread ID as the key. Each entry describes one call of a first-chance handler (chance.h). If a
-// thread finds no free entry near its index, its fault gets no record before the handler is called.
+// thread finds no free entry near its index, the program's handler is called without a record of the fault.
 #define CHANCE_LIMIT  256
 #define CHANCE_PROBES 16
 
 // The low bits of the state of an entry. The high bits are incremented each time the entry is taken. A thread that
 // withdraws a record compares the whole state, and can therefore not withdraw a later record by mistake.
 #define CHANCE_FREE     0u
-#define CHANCE_TAKEN    1u // the thread is writing the entry
+#define CHANCE_TAKEN    1u // a thread is writing the entry
 #define CHANCE_RUNNING  2u // the handler has been called
 #define CHANCE_RETURNED 3u // the handler has returned; the entry is kept until the thread's next fault
 #define CHANCE_SETTLING 4u // a thread is withdrawing or committing the record
@@ -46,7 +46,7 @@ static bool change(cs_chance *entry, uint32_t seen, uint32_t to) SIGNAL_SAFE {
   return __atomic_compare_exchange_n(&entry->state, &seen, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-// Precondition: the caller has set the entry to TAKEN or SETTLING.
+// Changes the entry's state. Precondition: the caller has set the entry to TAKEN or SETTLING.
 static void put(cs_chance *entry, uint32_t to) SIGNAL_SAFE {
   __atomic_store_n(&entry->state, (state_of(entry) & ~CHANCE_MASK) | to, __ATOMIC_SEQ_CST);
 }
@@ -55,13 +55,14 @@ static cs_chance *entry_at(int tid, uint32_t probe) SIGNAL_SAFE {
   return &chances[((uint32_t)tid + probe) % CHANCE_LIMIT];
 }
 
-// `is_used` is checked first. Most programs have no first-chance handlers, and so never touch the pages of the entries.
+// Most programs have no first-chance handlers. Because `is_used` is checked first, they never touch the pages of the
+// table.
 static bool was_used(void) SIGNAL_SAFE {
   return __atomic_load_n(&is_used, __ATOMIC_RELAXED) != 0;
 }
 
-// Returns the number of entries to search for a call of this thread. A thread with an entry has set `is_used` itself,
-// so the relaxed load of was_used() suffices.
+// Returns the number of entries to search for a call of this thread. If the thread has an entry, it has set `is_used`
+// itself, so the relaxed load of was_used() suffices.
 static uint32_t probe_count(void) SIGNAL_SAFE {
   return was_used() ? CHANCE_PROBES : 0;
 }
@@ -98,7 +99,8 @@ void cs_chance_spool(cs_chance *entry) SIGNAL_SAFE {
   cs_deliver();
 }
 
-// Stores that this entry no longer needs the spool file. Returns true if the spool can contain a file for the entry.
+// Stores that this entry no longer needs the spool file. Returns whether a spool file may have been written for the
+// entry.
 static bool needs_no_file(cs_chance *entry) SIGNAL_SAFE {
   const bool is_spooled = entry->is_spooled;
   if (is_spooled) __atomic_fetch_sub(&cs_process.spooled_pending, 1, __ATOMIC_SEQ_CST);
@@ -122,8 +124,8 @@ static bool is_below(const cs_chance *entry, uint64_t stack_pointer) SIGNAL_SAFE
   return cs_signal_frame_is_below(entry->frame, &entry->context.uc_stack, stack_pointer);
 }
 
-// Precondition: `tid` is the calling thread. The entry can still be TAKEN, if a fault or a signal interrupted the
-// thread while it wrote the entry.
+// Precondition: `tid` is the calling thread. The entry is still TAKEN if a fault or a signal interrupted the thread
+// while it wrote the entry.
 static bool is_pending_of(const cs_chance *entry, uint32_t state, int tid) SIGNAL_SAFE {
   const uint32_t kind = state & CHANCE_MASK;
   return (kind == CHANCE_RUNNING || kind == CHANCE_TAKEN) && entry->tid == tid;
@@ -190,10 +192,10 @@ typedef enum place {
   PLACE_LEFT,
 } place;
 
-// Determines whether a thread has left its handler. The stack pointer alone is not sufficient, because the thread can
-// later use more stack than the handler did. For a thread that is running, the kernel shows only its signal mask. A
-// handler can unblock its own signal. An unblocked signal therefore shows that the thread left its handler only if the
-// process is about to end.
+// Determines whether a thread has left its handler. The stack pointer alone does not show this, because the thread can
+// later use more stack than the handler did. Of a running thread, the kernel shows only the signal mask. If the thread
+// does not block the signal, it has probably left the handler, but a handler can also unblock its own signal. This code
+// draws that conclusion only if the process is about to end.
 static place place_of(const cs_chance *entry, bool is_end) SIGNAL_SAFE {
   uint64_t stack_pointer = (uint64_t)(uintptr_t)__builtin_frame_address(0);
   const long result = entry->tid == cs_gettid() ? 0 : cs_task_stack_pointer(entry->tid, &stack_pointer);
@@ -208,8 +210,8 @@ static place place_of(const cs_chance *entry, bool is_end) SIGNAL_SAFE {
   return is_blocked ? PLACE_INSIDE : is_end ? PLACE_LEFT : PLACE_UNKNOWN;
 }
 
-// Withdraws the records of threads that have left their handlers. If a handler has not returned after `patience_ns`,
-// the fault counts as a crash, because the handler can be waiting forever for a lock.
+// Withdraws the records of threads that have left their handlers. A handler that has not returned after `patience_ns`
+// can be waiting forever for a lock, so its fault then counts as a crash. Returns whether any record was pending.
 static bool settle_all(bool is_end, uint64_t patience_ns) SIGNAL_SAFE {
   const uint64_t now_ns = cs_clock_ns(CLOCK_MONOTONIC);
   bool is_pending = false;
@@ -218,7 +220,7 @@ static bool settle_all(bool is_end, uint64_t patience_ns) SIGNAL_SAFE {
     const uint32_t seen = state_of(entry);
     if ((seen & CHANCE_MASK) != CHANCE_RUNNING) continue;
     is_pending = true;
-    // The first check of an entry only stores its state, because most handlers return at once.
+    // The first check of an entry only notes its state, because most handlers return before the next check.
     const bool is_new = !is_end && entry->looked != seen;
     entry->looked = seen;
     if (is_new) continue;

@@ -1,6 +1,7 @@
 // The calls of first-chance handlers. A first-chance handler is a handler that the program installed before the shield,
 // and that can repair a fault before the fault counts as a crash. Each call has one entry, which contains the pending
-// record of its fault. Pending means that the record can be withdrawn.
+// record of its fault: the record is withdrawn (removed from the ring) if the handler repairs the fault, and else
+// committed as a crash.
 #ifndef CS_CHANCE_H
 #define CS_CHANCE_H
 
@@ -18,7 +19,7 @@ typedef struct cs_chance {
   int tid;
   uint64_t frame; // the address of the handler's signal frame on the stack
   uint64_t call_ns;
-  uint64_t loop_ns; // the time when the handler first returned without repairing the fault; 0: it has not
+  uint64_t loop_ns; // the time when the handler first returned without repairing this fault; 0: no such return
   uint64_t address;
   cs_pending pending;
   siginfo_t information;
@@ -28,11 +29,12 @@ typedef struct cs_chance {
   bool is_repaired; // whether the fault seems repaired; determined only after the same fault has occurred twice
 } cs_chance;
 
-// Takes an entry for a handler call on this thread, and returns the entry. If possible, this entry is `own`, the entry
-// of the thread's last call. Returns NULL if no entry near the thread's index is free.
+// Claims an entry for a handler call on this thread, if possible `own`, the entry of the thread's last call. Returns
+// NULL if no entry near the thread's index is free.
 cs_chance *cs_chance_take(int tid, cs_chance *own) SIGNAL_SAFE;
 
-// Writes the ring to the spool directory if no running crashd has the ring. Precondition: the record is complete.
+// Delivers the ring, to the spool directory if crashd cannot be reached. Does nothing if the process is connected to
+// crashd, which then has the ring. Precondition: the record is complete.
 void cs_chance_spool(cs_chance *entry) SIGNAL_SAFE;
 
 // Stores that the handler of the entry is about to be called.
@@ -41,14 +43,13 @@ void cs_chance_run(cs_chance *entry) SIGNAL_SAFE;
 // Returns the entry of this thread's last handler call, if that handler has returned. Otherwise returns NULL.
 cs_chance *cs_chance_returned(int tid) SIGNAL_SAFE;
 
-// Returns the entry of the handler whose signal frame is `frame`, or NULL. The caller must then withdraw the record of
-// the entry.
+// Returns the entry of the handler whose signal frame is `frame`, or NULL. If the result is not NULL, the caller must
+// call cs_chance_withdraw().
 cs_chance *cs_chance_settle(int tid, uint64_t frame) SIGNAL_SAFE;
 void cs_chance_withdraw(cs_chance *entry, bool has_returned) SIGNAL_SAFE;
 
-// cs_chance_withdraw_left() withdraws those records of this thread whose handler was left without a return
-// (siglongjmp()). A handler was left if it is not among the callers of the code that was interrupted at `context`.
-// cs_chance_commit() commits the other records of this thread.
+// Withdraws those pending records of this thread whose handler was left by siglongjmp(): the handler is not among the
+// callers of the code that was interrupted at `context`.
 void cs_chance_withdraw_left(int tid, const ucontext_t *context) SIGNAL_SAFE;
 void cs_chance_commit(int tid) SIGNAL_SAFE;
 
@@ -61,8 +62,8 @@ void cs_chance_note_returned(int signal, bool has_returned) SIGNAL_SAFE;
 // The watchdog can then sleep until a thread wakes it.
 bool cs_chance_check_all(uint32_t patience_ms) SIGNAL_SAFE;
 
-// At exit(): withdraws the records of threads that left their handlers, because the watchdog has possibly not checked
-// these records yet.
+// Called at exit(): withdraws the records of threads that left their handlers and that the watchdog has not checked
+// yet.
 void cs_chance_end_all(void) SIGNAL_SAFE;
 
 // In a forked child: clears the entries.

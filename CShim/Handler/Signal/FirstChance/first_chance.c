@@ -1,4 +1,5 @@
-// Handles a fault for which the program installed a handler before the start of the shield:
+// Handles a fault for which the program installed a handler before the start of the shield. A pending record can be
+// withdrawn (chance.h).
 //
 // clang-format off
 // | what the program's handler does                | what the shield does                                            |
@@ -23,10 +24,9 @@
 // |                                                | handler captures the crash first.                               |
 // clang-format on
 //
-// If the program's handler has never returned before, it can end the process. The shield's handler therefore writes a
-// complete record before the call, and spools it if no running crashd has the ring. If the program's handler has
-// returned before, the record contains only the signal, the registers and the pc. Writing this record takes some
-// microseconds.
+// If the program's handler has never returned before, it may end the process. The shield therefore writes a complete
+// record before it calls that handler, and a spool file if crashd cannot be reached. If the handler has returned
+// before, the record contains only the signal, the registers and the pc, which takes some microseconds.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -47,8 +47,8 @@
 #include "chance.h"
 #include "signal_frame.h"
 
-// The time for which the program's handler is allowed to return repeatedly without repairing the fault. The time is
-// longer than zero, because another thread can be about to repair the fault.
+// The time for which the program's handler is allowed to return repeatedly without repairing the fault. Another thread
+// can be about to repair it.
 #define LOOP_NS UINT64_C(1000000000)
 
 // If the same fault occurs again after this time (10 s), it counts as a new fault.
@@ -61,8 +61,8 @@ bool cs_first_chance_is_given(int signal, const siginfo_t *information) SIGNAL_S
   return handler != cs_process.previous[SIGABRT].handler;
 }
 
-// Returns whether the thread came directly from the return of the handler to the same fault. This is the case if all
-// registers are equal.
+// Returns whether the thread has executed no instruction between the return of the handler and this fault, which is
+// then the same fault. This is the case if all registers are equal.
 static bool is_again(const cs_chance *entry, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
   return entry->information.si_signo == information->si_signo &&
          entry->address == (uint64_t)(uintptr_t)information->si_addr &&
@@ -72,8 +72,8 @@ static bool is_again(const cs_chance *entry, const siginfo_t *information, const
 static void write_record(cs_chance *entry, int tid, const siginfo_t *information, ucontext_t *context,
                          uint64_t entry_ns) SIGNAL_SAFE {
   const bool is_short = cs_chance_has_returned(information->si_signo);
-  // At a fault, this code does the same as the crash handler does at a crash. If the program survived an earlier crash,
-  // this fault can get its own sweep (others.h).
+  // Like the crash handler at a crash: if the program survived an earlier crash, this fault can get its own sweep
+  // (sweep.h).
   if (!is_short && cs_watch_enter(information)) cs_sweep_renew(context);
   cs_privilege_note();
   // Sequentially consistent, as in cs_others_enter(). While `busy_count` includes this thread, other crashing threads
@@ -106,7 +106,8 @@ static void fill(cs_chance *entry, int tid, const siginfo_t *information, const 
   entry->is_spooled = entry->is_repaired = false;
 }
 
-// The mask can include SIGKILL and SIGSTOP, because the kernel ignores these bits.
+// Sets the signal mask with which the kernel would call a handler with this action. The mask can include SIGKILL and
+// SIGSTOP, because the kernel ignores these bits.
 static void set_mask(int signal, const cs_kernel_action *action, const ucontext_t *context) SIGNAL_SAFE {
   uint64_t mask = 0;
   memcpy(&mask, &context->uc_sigmask, sizeof mask);
@@ -164,12 +165,13 @@ void cs_signal_frame_entered(cs_signal_frame *frame) SIGNAL_SAFE {
 }
 
 // Installs our handler again if the program's handler has set the default action or has installed itself. Some handlers
-// install themselves each time they run. Any other handler stays installed. Another thread can have installed that
-// handler, and that handler can call ours.
+// do this each time they run. A different handler stays installed: another thread can have installed it, and it can
+// call ours.
 static void adopt(int signal) SIGNAL_SAFE {
   cs_kernel_action present = {0};
   if (cs_sigaction(signal, NULL, &present) != 0 || present.handler == cs_process.own.handler) return;
-  // If another thread's crash has restored the previous action, our handler must not be installed again.
+  // If a crash on another thread has restored the previous action to end the process, our handler must not be installed
+  // again.
   const uint64_t given_back = __atomic_load_n(&cs_process.given_back, __ATOMIC_SEQ_CST);
   if ((given_back & UINT64_C(1) << signal) != 0) return;
   const bool is_without = present.handler == SIG_DFL || present.handler == SIG_IGN;

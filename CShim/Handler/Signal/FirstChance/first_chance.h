@@ -1,6 +1,6 @@
-// Recoverable faults. A first-chance handler, which the program installed before the start of the shield, can repair
-// them. The shield writes a record before it calls the program's handler. The record counts as a crash only if the
-// handler does not return (docs/decisions/0121).
+// Recoverable faults: the program installed a handler before the start of the shield (a first-chance handler), which
+// can repair them. The shield writes a record before it calls the program's handler. The record counts as a crash only
+// if the handler does not return (docs/decisions/0121).
 #ifndef CS_FIRST_CHANCE_H
 #define CS_FIRST_CHANCE_H
 
@@ -15,10 +15,10 @@
 // Returns whether the program's handler of the signal is called before the fault counts as a crash.
 bool cs_first_chance_is_given(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
-// Prepares the call of the program's handler. If the fault already counts as a crash, returns a call without a frame.
-// The fault is a crash in three cases. The handler has repeatedly returned from the same fault. The stack has no space
-// for the handler's frame. A handler that was installed after ours has called ours. Precondition:
-// cs_first_chance_is_given().
+// Prepares the call of the program's handler. Returns a call without a frame if the fault is a crash or cannot be
+// passed on: the handler has repeatedly returned from the same fault, the stack has no space for the handler's frame, a
+// handler that was installed after ours has called ours, or the kernel did not make the frame in the usual way.
+// Precondition: cs_first_chance_is_given().
 cs_signal_call cs_first_chance(int tid, siginfo_t *information, ucontext_t *context, const void *called_at,
                                uint64_t entry_ns) SIGNAL_SAFE;
 
@@ -26,8 +26,9 @@ cs_signal_call cs_first_chance(int tid, siginfo_t *information, ucontext_t *cont
 // still on the thread's stack become part of the crash.
 void cs_first_chance_is_crash(int tid, const ucontext_t *context) SIGNAL_SAFE;
 
-// The signal to record for a crash, if a handler of the program received a fault and then passed it on. `sequence` is
-// the sequence number of the withdrawn record of that fault, or UINT64_MAX if there is none.
+// The signal to record for a crash. It differs from the arriving signal if a handler of the program received a fault
+// and then passed it on. `sequence` is the sequence number of the withdrawn record of that fault, or UINT64_MAX if
+// there is none.
 typedef struct cs_cause {
   const siginfo_t *information;
   uint64_t sequence;

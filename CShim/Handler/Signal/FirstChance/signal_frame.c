@@ -24,8 +24,8 @@ bool cs_signal_frame_is_below(uint64_t frame, const stack_t *alternate, uint64_t
   return is_in(alternate, stack_pointer) == is_in(alternate, frame) && stack_pointer < frame;
 }
 
-// This system call lets the kernel write the signal mask to the stack. The kernel's write makes the stack grow, in the
-// same way as an access by the program.
+// Tests each page with a system call that makes the kernel write the signal mask there. The kernel's write makes the
+// stack grow, in the same way as an access by the program.
 bool cs_signal_frame_room_is_writable(uint64_t start, uint64_t end) SIGNAL_SAFE {
   for (uint64_t at = (end - 1) & ~UINT64_C(7); at >= start; at -= CS_PAGE_BYTES) {
     if (cs_system_call(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)at, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0) != 0) return false;

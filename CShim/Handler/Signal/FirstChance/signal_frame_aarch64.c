@@ -24,11 +24,12 @@ _Static_assert(offsetof(siginfo_t, si_signo) == 0, "the offset in cs_handler");
 #define RECORD_BYTES    UINT64_C(16)
 #define STACK_ALIGNMENT UINT64_C(16)
 
-// The largest size of the records that do not fit into the context: the registers of SVE and SME.
+// The maximum size of the kernel's records that do not fit into the context and therefore follow the frame: the
+// registers of SVE and SME.
 #define EXTRA_LIMIT UINT64_C(262144)
 
-// The shield marks its frames in the last word of siginfo_t, which no signal uses. The kernel clears this word when it
-// makes another frame at the same place.
+// The shield marks each frame with which it calls a program's handler, in the last word of siginfo_t, which no signal
+// uses. The kernel clears this word when it makes another frame at the same address.
 #define MARK_OFFSET (sizeof(siginfo_t) - sizeof(uint64_t))
 
 // GCS, the shadow stack of AArch64. The instruction chkfeat clears the bit 0 of x16 if GCS is on. Older processors
@@ -58,7 +59,7 @@ uint64_t cs_signal_frame_interrupted(const ucontext_t *context) SIGNAL_SAFE {
   return context->uc_mcontext.sp;
 }
 
-// Finds the record that describes further records after the frame. Returns false if there is none.
+// Finds the record in the context that describes the further records after the frame. Returns false if there is none.
 static bool find_extra(const cs_signal_frame *frame, struct extra_context *ret_extra, size_t *ret_at) SIGNAL_SAFE {
   const uint8_t *records = (const uint8_t *)frame->context.uc_mcontext.__reserved;
   const size_t size = sizeof frame->context.uc_mcontext.__reserved;
@@ -91,8 +92,8 @@ cs_signal_frame *cs_signal_frame_move(cs_signal_frame *frame) SIGNAL_SAFE {
   cs_signal_frame *moved = (cs_signal_frame *)(uintptr_t)(end - size);
   memcpy(moved, frame, size);
   if (has_extra) {
-    // The kernel refuses a frame if its record does not contain the address of the further records, which moved with
-    // the frame.
+    // The further records were moved with the frame. The kernel refuses the frame if it does not contain their new
+    // address.
     extra.datap += (uint64_t)(uintptr_t)moved - from;
     memcpy((uint8_t *)moved->context.uc_mcontext.__reserved + extra_at, &extra, sizeof extra);
   }
@@ -105,10 +106,10 @@ bool cs_signal_frame_is_restorer(uint64_t pc) SIGNAL_SAFE {
   return pc == (uint64_t)(uintptr_t)cs_signal_frame_restorer;
 }
 
-// After the handler has returned, the stack pointer points to the frame. The rules below are for unwinders other than
-// the shield's. The rules restore sp and x19 to x29. The rules restore x30 as the interrupted pc, because x30 is the
-// column of the return address. The interrupted value of x30 is therefore lost, so the caller of an interrupted
-// function without a frame is missing.
+// The program's handler returns to this code, and the stack pointer then points to the frame. The unwind rules below
+// are for unwinders other than the shield's. They restore sp and x19 to x29. For x30, which is the column of the return
+// address, they give the interrupted pc. The interrupted value of x30 is therefore lost, and if the interrupted
+// function has no frame, its caller is missing.
 #define LOW(offset)            #offset " & 127 | 128"
 #define HIGH(offset)           #offset " >> 7"
 #define RULE(register, offset) ".cfi_escape 0x10, " #register ", 3, 0x8f, " LOW(offset) ", " HIGH(offset) "\n"
@@ -149,8 +150,8 @@ bool cs_signal_frame_is_intact(uint64_t frame) SIGNAL_SAFE {
   return count == (long)sizeof word && word == (uint64_t)(uintptr_t)cs_signal_frame_restorer;
 }
 
-// The code that the kernel calls as the signal handler. When this code calls the program's handler, the stack contains
-// no function of the shield. When the program's handler starts, x29 points to the frame record after the frame, even if
+// The code that the kernel calls as the signal handler. When this code jumps to the program's handler, no frame of the
+// shield is on the stack. When the program's handler starts, x29 points to the frame record after the frame, even if
 // the frame was moved.
 __asm__(".pushsection .text\n"
         ".p2align 2\n"

@@ -24,8 +24,8 @@ struct cs_signal_frame {
 
 _Static_assert(offsetof(ucontext_t, uc_sigmask) + sizeof(uint64_t) == CONTEXT_BYTES, "the kernel's context");
 
-// The start of the area in which the kernel saves the vector registers: the 512 bytes of FXSAVE. The last fields of
-// these 512 bytes contain the number of bytes that follow (asm/sigcontext.h).
+// The kernel saves the vector registers in an area that starts with the 512 bytes of FXSAVE. The last fields of these
+// 512 bytes contain the size of the whole area (asm/sigcontext.h).
 #define VECTOR_BYTES     512
 #define VECTOR_ALIGNMENT UINT64_C(64)
 #define EXTENSION_AT     464
@@ -90,9 +90,9 @@ cs_signal_frame *cs_signal_frame_move(cs_signal_frame *frame) SIGNAL_SAFE {
   return moved;
 }
 
-// After the handler has returned, the stack pointer points to the context. Unwinders find the saved registers in this
-// context. The unwind rules below are the same as in glibc's __restore_rt: DW_CFA_def_cfa_expression and
-// DW_CFA_expression with DW_OP_breg7.
+// The program's handler returns to this code, and the stack pointer then points to the context. Unwinders find the
+// saved registers in this context. The unwind rules below are the same as in glibc's __restore_rt:
+// DW_CFA_def_cfa_expression and DW_CFA_expression with DW_OP_breg7.
 #define LOW(offset)            #offset " & 127 | 128"
 #define HIGH(offset)           #offset " >> 7"
 #define RULE(register, offset) ".cfi_escape 0x10, " #register ", 3, 0x77, " LOW(offset) ", " HIGH(offset) "\n"
@@ -137,8 +137,8 @@ _Static_assert(offsetof(cs_signal_frame, context) == 8 && offsetof(cs_signal_fra
                "the offsets in cs_handler");
 _Static_assert(offsetof(siginfo_t, si_signo) == 0, "the offset in cs_handler");
 
-// The code that the kernel calls as the signal handler. When this code calls the program's handler, the stack contains
-// no function of the shield.
+// The code that the kernel calls as the signal handler. When this code jumps to the program's handler, no frame of the
+// shield is on the stack.
 __asm__(".pushsection .text\n"
         ".hidden cs_handler\n"
         ".globl cs_handler\n"
@@ -183,9 +183,8 @@ bool cs_signal_frame_is_repaired(const siginfo_t *information, const ucontext_t 
   const greg_t *registers = context->uc_mcontext.gregs;
   const greg_t vector = registers[REG_TRAPNO];
   if (vector == DIVIDE_VECTOR || vector == INSTRUCTION_VECTOR || vector == PROTECTION_VECTOR) return false;
-  // The processor reports a trap after its instruction. The thread therefore continues with the next instruction, and
-  // the trap does not repeat. This code does not decode the operands of vector instructions, so the result is true for
-  // these instructions.
+  // The other exceptions do not show whether they would repeat. A trap is reported after its instruction and does not
+  // repeat. An exception of a vector instruction can repeat, but this code does not decode its operands.
   if (vector != FAULT_VECTOR) return true;
   if ((registers[REG_ERR] & FAULT_FETCH) != 0) return true;
   const uint64_t address = (uint64_t)(uintptr_t)information->si_addr;

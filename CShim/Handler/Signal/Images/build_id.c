@@ -1,4 +1,5 @@
-// Reads the GNU build ID of a mapped image or of a file. The program headers and notes are untrusted input.
+// Reads the GNU build ID of a mapped image (the executable or a shared library) or of its file. The program headers and
+// notes are untrusted input.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -59,8 +60,8 @@ static uint32_t find_build_id(const image_bytes *from, uint8_t *ret_id, uint64_t
   if (!copy_inside(from, from->start, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
     return 0;
   }
-  // The first page of the image is mapped at the address of the lowest PT_LOAD, relative to the load bias. This address
-  // is 0, except in an executable that is not position-independent.
+  // The addresses in the program headers are relative to the load bias. The image's first page is at the address of the
+  // lowest PT_LOAD, which is 0 except in an executable that is not position-independent.
   uint64_t lowest = UINT64_MAX;
   for (int pass = 0; pass < 2; pass++) {
     for (unsigned index = 0; index < header.e_phnum && index < PROGRAM_HEADER_LIMIT; index++) {

@@ -15,7 +15,7 @@ static bool is_same(const cs_image_file *file, const struct stat *status) SIGNAL
          (uint64_t)status->st_ino == file->inode;
 }
 
-// Also compares the build ID, because a file system can give the inode number of a removed file to another file.
+// Compares the build ID too, because a file system can give the inode number of a removed file to another file.
 static bool has_build_id(const cs_image_file *file, int descriptor) SIGNAL_SAFE {
   uint8_t id[CS_RING_BUILD_ID_LIMIT_BYTES];
   const uint32_t size = cs_file_build_id(descriptor, id);

@@ -1,5 +1,5 @@
-// The files that crashd receives together with the hello: the executable, and libraries that crashd possibly cannot
-// find.
+// The image files that crashd receives together with the hello, the process's first message: the executable, and
+// libraries that crashd possibly cannot find.
 #ifndef CS_IMAGE_FILES_H
 #define CS_IMAGE_FILES_H
 
@@ -8,13 +8,12 @@
 
 #include "cs_ring.h"
 
-// While the hello is sent, each of these files needs an open descriptor. The limit leaves enough free descriptors for
-// the program.
+// The maximum number of these files. While the process sends its hello, each of them needs an open descriptor, and the
+// program needs free descriptors at the same time.
 #define CS_IMAGE_FILE_LIMIT 64
 
-// The file of an image, as it was when the shield started. The structure is in private memory and not in the ring,
-// because another process that has received the ring can possibly write to the ring. That process could otherwise
-// choose which file is sent to crashd.
+// The file of an image, as it was when the shield started. The structure is in private memory and not in the ring:
+// another process that can write to the ring must not choose which file is sent to crashd.
 typedef struct cs_image_file {
   uint64_t device;
   uint64_t inode;
@@ -26,7 +25,7 @@ typedef struct cs_image_file {
 } cs_image_file;
 
 typedef struct cs_image_file_list {
-  uint32_t count; // release: pairs with the acquire load in cs_image_files_open()
+  uint32_t count; // atomic: the release store pairs with the acquire load in cs_image_files_open()
   cs_image_file files[CS_IMAGE_FILE_LIMIT];
 } cs_image_file_list;
 

@@ -14,7 +14,7 @@
 cs_image_ranges cs_images;
 
 // Returns whether the image in this entry is still mapped. After dlclose(), the loader can map another image at the
-// same address, and this image often has the same name. The build ID is therefore compared.
+// same address, often another version of the same file. The build ID is therefore compared.
 static bool is_mapped(uint32_t index) SIGNAL_SAFE {
   const cs_ring_image *image = &cs_process.ring->images[index];
   uint8_t id[CS_RING_BUILD_ID_LIMIT_BYTES];
@@ -23,7 +23,8 @@ static bool is_mapped(uint32_t index) SIGNAL_SAFE {
   return cs_memory_copy(id, cs_images.build_id[index], size) == size && memcmp(id, image->build_id, size) == 0;
 }
 
-// Stores in `ret_unloaded` the index of an image that contained `pc` but is no longer mapped.
+// Returns the index of the mapped image that contains `pc`, or CS_RING_NO_IMAGE. Stores in `ret_unloaded` the index of
+// an image that contained `pc` but is no longer mapped.
 static uint16_t look_up(uint64_t pc, uint16_t *ret_unloaded) SIGNAL_SAFE {
   // acquire: pairs with the release stores in add_late() and in the setup.
   const uint32_t count = __atomic_load_n(&cs_images.count, __ATOMIC_ACQUIRE);
@@ -43,7 +44,8 @@ static void copy_path(cs_ring_image *image, uint64_t name) SIGNAL_SAFE {
   cs_memory_copy(image->path, name, size < limit ? size : limit);
 }
 
-// Precondition: the calling thread is cs_images.writer.
+// Adds an image that was loaded after the shield's start to the image table. Precondition: the calling thread is
+// cs_images.writer.
 static uint16_t add_late(const struct dl_find_object *object) SIGNAL_SAFE {
   const uint32_t index = cs_images.count;
   cs_ring_header *header = &cs_process.ring->header;
@@ -73,9 +75,9 @@ static uint16_t add_late(const struct dl_find_object *object) SIGNAL_SAFE {
   return (uint16_t)index;
 }
 
-// Concurrency: only one thread at a time adds an entry to the image table. If another crashing thread needs an entry at
-// the same time, that thread does not wait. The frame of that thread then has no image index, but crashd can still find
-// the image by the frame's address.
+// Concurrency: only one thread at a time adds an entry to the image table. Another crashing thread that needs an entry
+// at the same time does not wait: its frame gets no image index, but crashd can still find the image by the frame's
+// address.
 uint16_t cs_image_index(uint64_t pc) SIGNAL_SAFE {
   uint16_t unloaded = CS_RING_NO_IMAGE;
   const uint16_t known = look_up(pc, &unloaded);

@@ -1,4 +1,4 @@
-// Finds the image that contains an address, in the ring's image table.
+// Finds the image (the executable or a shared library) that contains an address, in the ring's image table.
 #ifndef CS_IMAGES_H
 #define CS_IMAGES_H
 
@@ -20,8 +20,8 @@ typedef struct cs_image_ranges {
 extern cs_image_ranges cs_images;
 
 // Returns the index of the image that contains `pc`. If the image was loaded after the start, first adds it to the
-// table. This also works if the address range previously belonged to an unloaded image. Returns CS_RING_NO_IMAGE if no
-// image contains `pc`, or if the table is full.
+// table. An image that was unloaded, and whose addresses another image now occupies, is not returned. Returns
+// CS_RING_NO_IMAGE if no image contains `pc`, or if the table is full.
 uint16_t cs_image_index(uint64_t pc) SIGNAL_SAFE;
 
 // Reads the build ID from the notes of the image that is mapped at `start`, and stores the address of the ID. Returns

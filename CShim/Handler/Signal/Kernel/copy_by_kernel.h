@@ -1,5 +1,5 @@
-// Copies memory of this process through the kernel, which returns an error where a direct access would fault. Other
-// threads can make the memory inaccessible at any time.
+// Copies memory of this process that other threads can make inaccessible at any time. The kernel makes the copy, and
+// returns an error where a direct access would fault.
 #ifndef CS_COPY_BY_KERNEL_H
 #define CS_COPY_BY_KERNEL_H
 

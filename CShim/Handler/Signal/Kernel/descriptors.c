@@ -9,8 +9,8 @@
 
 #include "system_call.h"
 
-// The first descriptor number that the shield uses for its own descriptors. The shield's numbers are just below
-// 1024, the usual soft limit. In a process with a lower soft limit, the shield uses the last numbers below that limit.
+// The shield moves its own descriptors to numbers from 960, just below 1024, the usual soft limit. If the soft limit is
+// lower, it uses the last ROOM numbers below the limit.
 #define FIRST_NUMBER 960
 #define ROOM         16
 #define KEPT_LIMIT   4
@@ -20,7 +20,8 @@ static long close_between(long first, long last, unsigned flags) SIGNAL_SAFE {
 }
 
 bool cs_descriptors_separate(void) SIGNAL_SAFE {
-  // The range of descriptors to close contains no number, so the call only copies the descriptor table.
+  // The range contains only one number, which no descriptor can have. The call therefore closes nothing, and only
+  // copies the descriptor table.
   if (close_between(UINT32_MAX, UINT32_MAX, CLOSE_RANGE_UNSHARE) == 0) return true;
   return cs_system_call(SYS_unshare, CLONE_FILES, 0, 0, 0, 0, 0) == 0;
 }

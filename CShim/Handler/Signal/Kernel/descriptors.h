@@ -9,10 +9,10 @@
 #include "cs_signal_safe.h"
 
 // Gives the calling thread its own copy of the process's descriptor table. After that, other threads cannot change this
-// thread's descriptors. Returns false if the kernel is older than Linux 5.9 (which added close_range) and a seccomp
-// filter also forbids unshare(2). The thread then still shares the program's table. Precondition: after this call, the
-// thread runs no code of the program, except code that ends the process. If the process continues after all, the thread
-// closes the descriptors of its own table.
+// thread's descriptors. Returns false, and the thread still shares the program's table, if both system calls that do
+// this fail: close_range, which exists since Linux 5.9, and unshare, which a seccomp filter can forbid. Precondition:
+// after this call, the thread runs no code of the program, except code that ends the process. If the process continues
+// after all, the thread closes the descriptors of its own table.
 bool cs_descriptors_separate(void) SIGNAL_SAFE;
 
 // Like cs_descriptors_separate(), but the new table contains only the descriptors in `kept`. Negative numbers in `kept`

@@ -9,8 +9,8 @@
 
 // rt_sigprocmask copies the signal set from memory before it checks `how`. With an invalid `how`, the call therefore
 // only tests whether the memory is readable. The call takes 0.17 µs, needs no descriptor, and every seccomp profile
-// under which glibc works allows it. A seccomp profile can make the call return another result. In this case, this
-// function uses process_vm_readv instead (1.6 µs).
+// under which glibc works allows it. If a seccomp profile makes the call return another error, this function uses
+// process_vm_readv instead (1.6 µs).
 bool cs_memory_is_readable(uint64_t address) SIGNAL_SAFE {
   const long answer = cs_system_call(SYS_rt_sigprocmask, ~0L, (long)address, 0, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0);
   if (answer == -EINVAL) return true;
@@ -25,7 +25,8 @@ bool cs_memory_read_word(cs_memory *memory, uint64_t address, uint64_t *ret_word
   const bool is_known = address >= memory->low && address < memory->high && memory->high - address >= sizeof *ret_word;
   if (!is_known) {
     const uint64_t offset = address & (CS_PAGE_BYTES - 1);
-    const uint64_t mark = (address - offset) | 1; // odd, so zeroed memory does not mean that page 0 is readable
+    const uint64_t mark = (address - offset) | 1; // the bit 0 is set, so that the initial value 0 matches no page, not
+                                                  // even page 0
     const bool is_inside_page = offset <= CS_PAGE_BYTES - sizeof *ret_word;
     if (memory->probed_page != mark || !is_inside_page) {
       if (!cs_memory_is_readable(address)) return false;

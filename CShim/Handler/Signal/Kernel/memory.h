@@ -8,8 +8,8 @@
 
 #include "cs_signal_safe.h"
 
-// The size of the smallest pages of Linux. Steps of this size reach every page. The kernel's pages can be larger on
-// AArch64 (16 or 64 KiB).
+// The size of the smallest pages of Linux. On AArch64, the kernel's pages can be larger (16 or 64 KiB). Steps of 4 KiB
+// reach every page in all cases.
 #define CS_PAGE_BYTES UINT64_C(4096)
 
 // Memory that is known to be readable: the recorded range of the crashing thread's stack, and the page that was probed
@@ -28,7 +28,7 @@ bool cs_memory_read_word(cs_memory *memory, uint64_t address, uint64_t *ret_word
 // Copies up to `size` bytes, and stops at the first byte that is not readable. Returns the number of copied bytes.
 size_t cs_memory_copy(void *to, uint64_t address, size_t size) SIGNAL_SAFE;
 
-// Returns the length of the string at `address`. The string ends at a zero byte, before an unreadable page, or after
+// Returns the length of the string at `address`. The string ends before a zero byte or an unreadable page, or after
 // `limit` bytes.
 size_t cs_memory_text_bytes(uint64_t address, size_t limit) SIGNAL_SAFE;
 

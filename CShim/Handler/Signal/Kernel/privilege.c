@@ -24,8 +24,8 @@ void cs_privilege_note(void) SIGNAL_SAFE {
   cs_memory_mode_show();
 }
 
-// Returns whether the user owns the system's crashd directory in /run. Only root can create this directory, so its
-// owner is trusted.
+// Returns whether the user owns the directory of the system-wide crashd in /run. Only root can create this directory,
+// so its owner is trusted.
 static bool is_of_system(uint32_t uid) SIGNAL_SAFE {
   struct stat status = {0};
   return cs_stat(CS_ATTACH_SYSTEM_DIRECTORY, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == uid;

@@ -1,6 +1,6 @@
-// The system calls that the handler makes. These functions do not use libc. They therefore involve no errno, no
-// thread-locals, no cancellation points, and no function that a program has interposed. On failure, each function
-// returns -errno, as the kernel does.
+// The system calls that the handler makes. These functions do not use libc. They therefore set no errno, use no
+// thread-locals, are no cancellation points, and call no function that the program has replaced. On failure, each
+// function returns -errno, as the kernel does.
 #ifndef CS_SYSTEM_CALL_H
 #define CS_SYSTEM_CALL_H
 
@@ -27,8 +27,8 @@
 // The size of the kernel's sigset_t, which is smaller than glibc's.
 #define CS_KERNEL_SIGNAL_SET_BYTES 8
 
-// The structure that the system call rt_sigaction uses. glibc's struct sigaction has another order of fields and does
-// not contain the restorer.
+// The structure that the system call rt_sigaction uses. In glibc's struct sigaction, the fields have another order, and
+// glibc does not return the restorer, the code that returns from a signal handler.
 typedef struct cs_kernel_action {
   void (*handler)(int);
   unsigned long flags;
@@ -57,7 +57,8 @@ static inline long cs_sigmask(int how, const uint64_t *set) SIGNAL_SAFE {
   return cs_system_call(SYS_rt_sigprocmask, how, (long)set, 0, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0);
 }
 
-// Queues `information` unchanged. The kernel accepts any si_code if a process sends the signal to itself.
+// Sends a thread of this process a signal with the siginfo `information`. The kernel accepts any si_code if a process
+// sends the signal to itself.
 static inline long cs_queue_signal(int pid, int tid, int signal, const siginfo_t *information) SIGNAL_SAFE {
   return cs_system_call(SYS_rt_tgsigqueueinfo, pid, tid, signal, (long)information, 0, 0);
 }

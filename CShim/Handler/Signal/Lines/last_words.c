@@ -11,7 +11,7 @@
 #include "cs_ring_access.h"
 #include "text.h"
 
-// The number of bytes that the message and the frames leave free for the thread's name and the report's ID.
+// The part of the line that the message and the frames leave free for the thread's name and the report's ID.
 #define TAIL_BYTES 96
 // The maximum size of the message. The limit leaves space for the frames.
 #define MESSAGE_BYTES 480
@@ -49,8 +49,8 @@ static const char *name_of(int signal) SIGNAL_SAFE {
   }
 }
 
-// Returns whether the program has stopped itself, by a trap or by abort(). Only then does the runtime's message belong
-// to this crash.
+// Returns whether the program has stopped itself, by a trap or by abort(). Otherwise, a message of the runtime does not
+// belong to this crash.
 static bool is_stop(const cs_ring_record *record) SIGNAL_SAFE {
   if (record->signal == SIGABRT) return record->code > 0 || record->sender_pid == cs_process.pid;
   return (record->signal == SIGILL || record->signal == SIGTRAP) && record->code > 0;
@@ -79,7 +79,7 @@ static bool begins_with(const uint8_t *text, const char *start) SIGNAL_SAFE {
   return true;
 }
 
-// Returns the last component of the path, which ends with a zero byte.
+// Returns the last component of the image's path. Both end with a zero byte.
 static const uint8_t *file_name(const cs_ring_image *image) SIGNAL_SAFE {
   const uint8_t *name = image->path;
   for (uint32_t index = 0; index + 1 < sizeof image->path && image->path[index] != 0; index++) {
@@ -88,8 +88,8 @@ static const uint8_t *file_name(const cs_ring_image *image) SIGNAL_SAFE {
   return name;
 }
 
-// Returns whether the image is the program or one of its own libraries. The decision depends only on the image's path.
-// crashd's rule (CrashDaemon's Ownership) also uses the names of functions, which the handler cannot find.
+// Returns whether the image is the executable or one of the program's own libraries, judged by its path only. crashd
+// (CrashDaemon's Ownership) also uses the names of functions, which the handler cannot find.
 static bool is_in_app(const cs_ring_image *image) SIGNAL_SAFE {
   if ((image->flags & CS_RING_IMAGE_EXECUTABLE) != 0) return true;
   if (image->path[0] != '/') return false;
@@ -122,7 +122,8 @@ static void put_frame(cs_text *text, const cs_ring_frame *frame, const cs_ring_i
   cs_text_put_hex(text, frame->pc - !is_exact - image->bias);
 }
 
-// Adds the innermost frames. If consecutive frames have the same address, as in a recursion, adds only one of them.
+// Adds the innermost in-app frames, or, if `is_in_app_only` is false, only the innermost frame. If consecutive frames
+// have the same address, as in a recursion, adds only one of them.
 static uint32_t put_frames(cs_text *text, const cs_ring_record *record, bool is_in_app_only) SIGNAL_SAFE {
   const uint32_t limit = is_in_app_only ? FRAME_COUNT : 1;
   uint64_t last_pc = 0;

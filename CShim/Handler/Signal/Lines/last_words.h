@@ -1,4 +1,4 @@
-// Composes the last words: one line for people that says which crash ended the process.
+// Composes the last words: one line of text that tells a person which crash ended the process.
 #ifndef CS_LAST_WORDS_H
 #define CS_LAST_WORDS_H
 

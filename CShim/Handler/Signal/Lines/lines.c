@@ -17,8 +17,9 @@
 #define WAIT_TRIES    5000
 #define WAIT_SLEEP_NS 100000
 
-// The high half is 1 + the value of header.survived for which lines were last written. Crashes that happen together
-// have the same value. The low half is the ID of the thread that is writing these lines, or 0 after they are written.
+// The turn to write the lines. header.survived changes with each crash that the process survives, so crashes that
+// happen together have the same value. The high half of `turn` is 1 + this value for the crashes whose lines were
+// written last. The low half is the ID of the thread that is writing them, or 0 after they are written.
 static uint64_t turn; // atomic
 
 // The line that is being written. Only the thread with the turn uses it.
@@ -33,8 +34,9 @@ void cs_lines_forget(void) SIGNAL_SAFE {
   __atomic_store_n(&turn, 0, __ATOMIC_RELAXED);
 }
 
-// Returns the slot of the first committed record of the crashes that happened together, or CS_RING_SLOT_LIMIT. Reads
-// only slots whose tickets were taken, because a read of another slot would allocate its page.
+// Returns the slot (the ring's space for one record) of the first committed record among the crashes that happened
+// together, or CS_RING_SLOT_LIMIT if there is none. Reads only slots that were used: reading another slot would
+// allocate its page.
 static uint32_t find_first(uint64_t survived) SIGNAL_SAFE {
   const cs_ring *ring = cs_process.ring;
   const uint64_t head = cs_ring_counter(&ring->header.slot_head);
@@ -56,8 +58,8 @@ static uint64_t turn_of(uint64_t survived) SIGNAL_SAFE {
   return (survived + 1) << 32;
 }
 
-// Takes the turn and returns true. Returns false when another thread has written the lines of these crashes, or after
-// 500 ms. Stores in `ret_is_again` whether this thread already had the turn, because it has faulted while it wrote the
+// Takes the turn and returns true. Returns false if another thread has written the lines of these crashes, or after 500
+// ms. Stores in `ret_is_again` whether this thread already had the turn, which means that it faulted while it wrote the
 // lines. If another thread is still writing the lines of an earlier crash, which the process survived, this thread
 // waits for it, because both use the same buffers. acquire: pairs with the release store in finish_turn().
 static bool take_turn(uint64_t survived, bool *ret_is_again) SIGNAL_SAFE {
@@ -81,17 +83,17 @@ static void finish_turn(uint64_t survived) SIGNAL_SAFE {
   __atomic_store_n(&turn, turn_of(survived), __ATOMIC_RELEASE);
 }
 
-// Returns whether descriptor 2 is still stderr, and not another file or connection to which the program has given this
-// number. A log file that replaced stderr, for example after a rotation, has another identity. Such a file is accepted
-// if it is a regular file that is open for appending.
+// Returns whether descriptor 2 is still stderr, and not an unrelated file or connection to which the program has given
+// this number. A regular file that is open for appending is accepted too: it is probably a log file that replaced
+// stderr, for example after a rotation.
 static bool is_stderr(const struct stat *status) SIGNAL_SAFE {
   if (cs_descriptor_is_ours(&cs_process.first_stderr)) return true;
   const long flags = cs_system_call(SYS_fcntl, STDERR_FILENO, F_GETFL, 0, 0, 0, 0);
   return S_ISREG(status->st_mode) && flags >= 0 && (flags & O_APPEND) != 0;
 }
 
-// Writes the line to stderr. If lines go to stderr, close_stream() in connection.c leaves stderr open in the thread's
-// own descriptor table.
+// Writes the line to stderr. stderr is open in the thread's own descriptor table too, because close_stream() in
+// connection.c does not close it if a line must go there.
 static bool put_to_stderr(size_t size) SIGNAL_SAFE {
   struct stat status = {0};
   return cs_fstat(STDERR_FILENO, &status) == 0 && is_stderr(&status) &&
@@ -124,11 +126,11 @@ void cs_lines_write(void) SIGNAL_SAFE {
   bool is_again = false;
   if (!take_turn(survived, &is_again)) return;
   const bool is_bare = __atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) != 0;
-  // If `is_again` is true, the earlier fault can have occurred while the last words were composed, so they are not
-  // composed again.
+  // If `is_again` is true, this thread possibly faulted while it composed the last words, so it does not compose them
+  // again.
   if (has_words && !is_again) put_words(slot, is_bare);
-  // If neither crashd, the spool nor stderr has got the crash, the handler creates the spool directory and writes the
-  // ring there.
+  // If neither crashd nor the spool directory has the crash, and stderr does not take it either, creates the spool
+  // directory and writes the ring there.
   if (has_record && !put_to_stderr(cs_record_line(slot, is_bare, line))) cs_deliver_to_new_directory();
   finish_turn(survived);
 }

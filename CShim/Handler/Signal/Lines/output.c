@@ -33,8 +33,8 @@ static int open_again(int descriptor, const struct stat *status) SIGNAL_SAFE {
   int file = cs_openat(AT_FDCWD, path, flags, 0);
   for (int attempt = 0; cs_reserve_await(file, attempt); attempt++)
     file = cs_openat(AT_FDCWD, path, flags, 0);
-  // The opened file is compared with the original one. The two files can differ, because the process can have changed
-  // its root, or because another thread can have replaced the descriptor.
+  // The opened file can be another one: the process can have changed its root directory, or another thread can have
+  // replaced the descriptor.
   struct stat opened = {0};
   if (file < 0) return file;
   if (cs_fstat(file, &opened) == 0 && opened.st_dev == status->st_dev && opened.st_ino == status->st_ino) return file;
@@ -42,7 +42,7 @@ static int open_again(int descriptor, const struct stat *status) SIGNAL_SAFE {
   return -EBADF;
 }
 
-// Writes without waiting, or returns a negative errno value.
+// Writes to a pipe or a character device without waiting, or returns a negative errno value.
 static long write_now(int descriptor, const struct stat *status, const void *line, size_t size) SIGNAL_SAFE {
   const struct iovec part = {(void *)line, size};
   const long result = cs_system_call(SYS_pwritev2, descriptor, (long)&part, 1, -1, -1, RWF_NOWAIT);
@@ -61,10 +61,10 @@ static long write_file(int descriptor, const struct stat *status, const void *li
   return cs_file_size_is_limited((uint64_t)status->st_size + size) ? -EFBIG : cs_write(descriptor, line, size);
 }
 
-// A write to a pipe without a reader causes SIGPIPE for this thread, and a write beyond RLIMIT_FSIZE causes SIGXFSZ. A
-// write to a terminal in the background can cause SIGTTOU, which would stop the process. The signals are blocked during
-// the write. A pending SIGPIPE or SIGXFSZ is then removed, because the process must end by its crash signal. The kernel
-// sends no SIGTTOU while the signal is blocked.
+// Writes with blocked signals, because the process must end by its crash signal. A write to a pipe without a reader
+// causes SIGPIPE, and a write beyond RLIMIT_FSIZE causes SIGXFSZ: these pending signals are removed after the write. A
+// write of a background process to its terminal can cause SIGTTOU, which would stop the process, but the kernel does
+// not send SIGTTOU while it is blocked.
 static bool write_quietly(long (*write)(int, const struct stat *, const void *, size_t) SIGNAL_SAFE, int descriptor,
                           const struct stat *status, const void *line, size_t size) SIGNAL_SAFE {
   const uint64_t removed = SIGNAL_BIT(SIGPIPE) | SIGNAL_BIT(SIGXFSZ);
@@ -82,8 +82,8 @@ static bool write_quietly(long (*write)(int, const struct stat *, const void *, 
   return result == (long)size;
 }
 
-// Only a local socket (AF_UNIX) gets the line. The peer of a network socket can be a client of the program, for example
-// if inetd started the program.
+// Returns whether a socket is local (AF_UNIX). A network socket does not get the line, because its peer can be a client
+// of the program, for example if inetd started the program.
 static bool is_local(int socket) SIGNAL_SAFE {
   int domain = 0;
   socklen_t size = sizeof domain;

@@ -1,4 +1,4 @@
-// Writes a line to a file, a terminal, a pipe or a socket, and never waits for a reader.
+// Writes a line to a file, a terminal, a pipe or a local socket, and never waits for a reader.
 #ifndef CS_OUTPUT_H
 #define CS_OUTPUT_H
 

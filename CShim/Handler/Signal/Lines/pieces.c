@@ -6,13 +6,13 @@
 
 #include "../Dispatch/trusted.h"
 
-// The size of the field for the number of words. The encoder reserves the field, and fills it after it has encoded the
-// words. A small number also fits into the fixed size, because a varint can have leading zeros.
+// The size of the field for the number of words, which is a varint. The encoder reserves the field and fills it after
+// it has encoded the words. A varint can have leading zeros, so a small number can also take the whole field.
 #define COUNT_BYTES 3
 #define COUNT_LIMIT (1u << 7 * COUNT_BYTES)
 
-// The distances at which the encoder looks for equal words: one word for zeros, and one to sixteen frames of three
-// words for recursion.
+// The encoder looks for words that equal earlier ones at two kinds of distances: one word, for runs of zeros, and one
+// to sixteen frames of three words, for recursion.
 #define FRAME_WORDS 3
 #define CYCLE_LIMIT 16
 
@@ -52,14 +52,15 @@ static uint32_t bytes_of(uint64_t value) SIGNAL_SAFE {
   return value == 0 ? 0 : (71 - (uint32_t)__builtin_clzll(value)) / 8;
 }
 
-// Returns the base for which the encoded difference between the word and the base has the fewest bytes.
+// A word is encoded as its difference from a base, an earlier word. Returns the base for which this difference has the
+// fewest bytes.
 static uint32_t nearest_base(const cs_piece_state *state, uint64_t word, uint32_t *ret_bytes) SIGNAL_SAFE {
   uint32_t best = 0;
   *ret_bytes = bytes_of(zigzag(word));
   for (uint32_t base = 1; base < CS_RECORD_LINE_BASE_COUNT; base++) {
     const uint32_t bytes = bytes_of(zigzag(word - state->bases[base]));
-    // If the word is far from all bases, it is encoded relative to base 0 and becomes a new base, because other words
-    // near it probably follow.
+    // If the word is far from all bases, it is encoded relative to base 0, whose value is 0, and becomes a new base,
+    // because other words near it probably follow.
     if (bytes >= *ret_bytes || bytes >= CS_RECORD_LINE_BASE_MINIMUM_BYTES) continue;
     *ret_bytes = bytes;
     best = base;
@@ -143,9 +144,10 @@ uint32_t cs_pieces_put_words(cs_pieces *pieces, uint64_t offset, const void *wor
   for (uint32_t index = 0; fits && index < COUNT_BYTES; index++)
     fits = put(pieces, 0);
 
-  cs_piece_state whole = pieces->state; // the state after the last complete step
+  cs_piece_state whole = pieces->state; // the state after the last complete step, that is, a multiple of `step` words
   uint32_t done = 0, whole_count = 0;
-  uint32_t repeated = 0; // how many words of a repeat after `whole` belong to complete steps; 0: no such repeat
+  uint32_t repeated = 0; // if complete steps end inside the repeat after `whole`: the number of its words that belong
+                         // to them; else 0
   while (fits && done < count) {
     const cs_piece_state start = pieces->state;
     const uint32_t some = put_some(pieces, words, done, count);

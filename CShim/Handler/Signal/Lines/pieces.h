@@ -1,4 +1,5 @@
-// Encodes parts of the ring as pieces of the record line. cs_record_line.h defines the encoding.
+// Encodes parts of the ring for the record line, a crash record as one line of text. A piece is a range of the ring
+// with its offset. cs_record_line.h defines the encoding.
 #ifndef CS_PIECES_H
 #define CS_PIECES_H
 
@@ -26,8 +27,8 @@ typedef struct cs_pieces {
 // Begins a payload without pieces. The caller fills the first `head_bytes` bytes itself.
 cs_pieces cs_pieces_begin(uint8_t *bytes, size_t head_bytes, size_t limit) SIGNAL_SAFE;
 
-// Adds a piece with as many of the first words as fit, and returns their number. If not all words fit, the number is a
-// multiple of `step`. If not even `step` words fit, adds nothing and returns 0.
+// Adds a piece with as many of the first words as fit, and returns their number. If not all words fit, adds a multiple
+// of `step` words, possibly none.
 uint32_t cs_pieces_put_words(cs_pieces *pieces, uint64_t offset, const void *words, uint32_t count,
                              uint32_t step) SIGNAL_SAFE;
 

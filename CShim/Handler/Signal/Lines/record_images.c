@@ -9,17 +9,18 @@
 #include "../Dispatch/state.h"
 #include "cs_ring_access.h"
 
-// The number of bytes that the images leave free for the frames.
+// The images that belong to frames leave this number of bytes free for the frames themselves.
 #define FRAME_RESERVE_BYTES 600
 
 #define FRAME_WORDS (sizeof(cs_ring_frame) / WORD_BYTES)
 #define NOT_MAPPED  CS_RING_NO_IMAGE
-#define CUT         0xfffe // the image does not fit, and is counted as cut
+#define CUT         0xfffe // the image does not fit, and is counted as omitted
 
 _Static_assert(CS_RING_IMAGE_LIMIT <= CUT, "CUT is not the index of an image");
 
-// Adds an image to the line under the next index, and returns this index. If the whole path would leave less than
-// `reserve` bytes free, adds only the path's last component. Returns CUT if the image does not fit.
+// Adds an image to the line, with the next index of the line's own image list, and returns this index. If the whole
+// path would leave less than `reserve` bytes free, adds only the path's last component. Returns CUT if the image does
+// not fit.
 static uint16_t put_image(cs_record_parts *parts, uint32_t index, size_t reserve) SIGNAL_SAFE {
   if (parts->is_bare) {
     cs_bare_image(index, &parts->image);

@@ -1,4 +1,5 @@
-// Writes the record line, which contains the important parts of the ring in one line of text (docs/record-line.md).
+// Writes the record line, which contains a crash record and the most important other parts of the ring in one line of
+// text (docs/record-line.md).
 #ifndef CS_RECORD_LINE_WRITER_H
 #define CS_RECORD_LINE_WRITER_H
 

@@ -9,7 +9,7 @@
 #include "../Dispatch/trusted.h"
 #include "cs_ring_access.h"
 
-// The number of bytes that the annotations of the deployment leave free for images and frames.
+// The annotations of the deployment leave this number of bytes free for images and frames.
 #define EARLY_RESERVE_BYTES 1200
 
 static bool begins_with(const uint8_t *text, size_t size, const char *start, size_t start_bytes) SIGNAL_SAFE {
@@ -82,8 +82,8 @@ void cs_parts_put_other_annotations(cs_record_parts *parts) SIGNAL_SAFE {
   }
 }
 
-// Returns whether the incident is evidence of this crash: the record of a freed object that a register contained, or
-// an access at the fault's address.
+// Returns whether the incident is evidence of this crash: a freed object to which a register of the crash points, or an
+// invalid access at the fault's address.
 static bool is_of_crash(const cs_record_parts *parts, const cs_ring_incident *incident) SIGNAL_SAFE {
   const bool is_object = incident->source == CS_RING_INCIDENT_QUARANTINE &&
                          (incident->kind == CS_RING_DANGLING_FREED || incident->kind == CS_RING_DANGLING_HELD);
@@ -92,8 +92,8 @@ static bool is_of_crash(const cs_record_parts *parts, const cs_ring_incident *in
   return is_here && incident->use_tid == parts->record.tid;
 }
 
-// If the process has recorded no incident, as is usual, returns without reading the entries. Reading them would
-// allocate pages of the ring that were never written.
+// If the process has recorded no incident, as is usual, returns without reading the entries: reading them would
+// allocate pages of the ring.
 void cs_parts_put_incidents(cs_record_parts *parts) SIGNAL_SAFE {
   if (__atomic_load_n(&cs_process.has_incidents, __ATOMIC_ACQUIRE) == 0) return; // acquire: pairs with incident.c
   for (uint32_t index = 0; index < CS_RING_INCIDENT_LIMIT; index++) {

@@ -10,7 +10,7 @@
 #include "../Dispatch/trusted.h"
 #include "cs_ring_access.h"
 
-// The number of bytes that are reserved for put_last_numbers(), whose numbers are known only after all other parts were
+// The number of bytes that are reserved for put_last_numbers(). These numbers are known only after all other parts were
 // added.
 #define LAST_BYTES 144
 // The maximum number of bytes of the message, and of each other string, that are added before the frames. The rest is
@@ -47,9 +47,9 @@ static void put_zero_terminated(cs_record_parts *parts, uint64_t offset, const u
   cs_parts_add_cut(&parts->head.cut_text_bytes, size - put_text(parts, offset, text, 0, size, size));
 }
 
-// Returns the number of threads that crashed together. This is the number of committed records since the last crash
-// that the process survived. A ticket can have no record, because a repaired fault withdraws its record. Reads only
-// slots whose tickets were taken, because a read of another slot would allocate its page.
+// Returns the number of threads that crashed together: the number of committed records since the last crash that the
+// process survived. The record of a fault that the program repaired was withdrawn and does not count. Reads only slots
+// that were used, because reading another slot would allocate its page.
 static uint32_t count_crashes(const cs_record_parts *parts) SIGNAL_SAFE {
   const uint64_t survived = parts->header.survived, head = cs_ring_counter(&parts->header.slot_head);
   uint32_t count = 0;
@@ -61,8 +61,8 @@ static uint32_t count_crashes(const cs_record_parts *parts) SIGNAL_SAFE {
   return count;
 }
 
-// Copies the header and the record. Clears the fields that describe parts of the ring that the line never contains.
-// Counts the omitted breadcrumbs and threads.
+// Copies the header and the record. The line never contains breadcrumbs, threads, classes and the table of requests:
+// clears the fields that describe them, and counts the omitted breadcrumbs and threads.
 static void take_copies(cs_record_parts *parts) SIGNAL_SAFE {
   const cs_ring_header *header = &cs_process.ring->header;
   if (parts->is_bare) {
@@ -141,8 +141,8 @@ static void put_texts(cs_record_parts *parts, bool is_rest) SIGNAL_SAFE {
   }
 }
 
-// Adds the request of the crashing thread. A reader ignores a request whose number is 0. The number is therefore added
-// last, after the request's strings.
+// Adds the request of the crashing thread. A reader ignores a request whose number is 0, so the number is added only if
+// all of the request's strings fit.
 static void put_request(cs_record_parts *parts) SIGNAL_SAFE {
   const cs_ring_request *request = &parts->slot->request;
   if (request->number == 0) return;

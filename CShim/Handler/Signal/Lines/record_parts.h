@@ -10,8 +10,7 @@
 
 #define WORD_BYTES sizeof(uint64_t)
 
-// Offsets in slot 0. The ring that a reader makes from the line contains the record in slot 0, from whichever slot it
-// was copied.
+// Offsets in slot 0 of the ring. In the ring that a reader makes from the line, the record is always in slot 0.
 #define SLOT_OFFSET             offsetof(cs_ring, slots)
 #define RECORD_OFFSET(field)    (SLOT_OFFSET + offsetof(cs_ring_slot, record) + offsetof(cs_ring_record, field))
 #define REQUEST_OFFSET(field)   (SLOT_OFFSET + offsetof(cs_ring_slot, request) + offsetof(cs_ring_request, field))
@@ -47,8 +46,8 @@ typedef struct cs_record_parts {
 } cs_record_parts;
 
 // Selects the parts of the record in `slot` and writes them as pieces, in the order of their importance. The caller
-// writes the payload's head and CRC. Precondition: Precondition: cs_pieces_begin() has initialized `parts->pieces`, and
-// `parts->head` is cleared.
+// writes the payload's head and CRC. Precondition: cs_pieces_begin() has initialized `parts->pieces`, and `parts->head`
+// is cleared.
 void cs_parts_put(cs_record_parts *parts, const cs_ring_slot *slot, bool is_bare) SIGNAL_SAFE;
 
 // Adds `more` to a count of omitted items. The number saturates at UINT16_MAX.
@@ -60,14 +59,14 @@ bool cs_parts_put_words(cs_record_parts *parts, uint64_t offset, const void *wor
 // Returns the number of bytes before the first zero byte.
 uint32_t cs_parts_text_bytes(const uint8_t *text, uint32_t limit) SIGNAL_SAFE;
 
-// Add the images that the frames use, then the frames, then the images of the fault address and of registers
-// (record_images.c).
+// record_images.c: these three functions add the images that the frames use, the frames, and the images that contain
+// the fault address or the address in a register.
 void cs_parts_put_images_of_frames(cs_record_parts *parts) SIGNAL_SAFE;
 void cs_parts_put_frames(cs_record_parts *parts) SIGNAL_SAFE;
 void cs_parts_put_images_of_addresses(cs_record_parts *parts) SIGNAL_SAFE;
 
-// Add the annotations of the deployment, if they leave enough space for images and frames, then the other annotations,
-// and the incidents of this crash (record_notes.c).
+// record_notes.c: these three functions add the annotations of the deployment (unless too little space for images and
+// frames would remain), the other annotations, and the incidents of this crash.
 void cs_parts_put_first_annotations(cs_record_parts *parts) SIGNAL_SAFE;
 void cs_parts_put_other_annotations(cs_record_parts *parts) SIGNAL_SAFE;
 void cs_parts_put_incidents(cs_record_parts *parts) SIGNAL_SAFE;

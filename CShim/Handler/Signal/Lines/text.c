@@ -10,7 +10,7 @@
 
 static const char digits[] = "0123456789abcdef";
 
-// The lowest code point whose UTF-8 encoding needs this number of bytes (the index).
+// Element n is the lowest code point whose UTF-8 encoding needs n bytes.
 static const uint32_t first_of_size[] = {0, 0, 0x80, 0x800, 0x10000};
 
 static void put_byte(cs_text *text, char byte) SIGNAL_SAFE {
@@ -69,8 +69,8 @@ static size_t invalid_bytes(const uint8_t *from, size_t size) SIGNAL_SAFE {
   return bytes;
 }
 
-// Returns whether a terminal or a log viewer can interpret the character as a command. This applies to C1 control
-// characters, line separators, and control characters of bidirectional text.
+// Returns whether a terminal or a log viewer can interpret the character as a command: a C1 control character, a line
+// separator, or a control character of bidirectional text.
 static bool is_command(uint32_t character) SIGNAL_SAFE {
   return (character >= 0x80 && character <= 0x9f) || character == 0x2028 || character == 0x2029 ||
          (character >= 0x202a && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);

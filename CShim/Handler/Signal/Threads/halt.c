@@ -1,5 +1,6 @@
 // Halts the other threads when a crash ends the process: sends SIGPROF, the signal of the thread sweep (sweep.h), to
-// them. A thread that stays (in the table below) sleeps in its SIGPROF handler until the process ends.
+// them. In a sweep, each thread that did not crash answers SIGPROF by recording its own stack. In the table, a thread
+// that "stays" sleeps in its SIGPROF handler until the process ends.
 //
 // clang-format off
 // | situation                                              | what the thread does                                    |
@@ -33,8 +34,8 @@
 // | debugger discarded the signal.                         |                                                         |
 // clang-format on
 //
-// While a thread stays in the SIGPROF handler, it blocks all signals except crash signals and glibc's own signals. The
-// thread accepts glibc's signals, because setuid() on another thread waits for an answer from each thread.
+// While a thread stays in the SIGPROF handler, it blocks all signals except crash signals and glibc's own signals. It
+// accepts glibc's signals, because setuid() on another thread waits for every thread.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -56,8 +57,8 @@
 #include "sweep_turn.h"
 #include "task_list.h"
 
-// cs_halt_all() sends SIGPROF in rounds of at most 1 ms (STEPS × STEP_NS). Threads that were running are allowed to
-// continue until no thread has crashed for OTHERS_NS (3 ms), or until ROUNDS rounds have passed.
+// cs_halt_all() sends SIGPROF in rounds of at most 1 ms (STEPS × STEP_NS). Threads that were running must stay too
+// after no thread has crashed for OTHERS_NS (3 ms). There are at most ROUNDS rounds.
 #define OTHERS_NS UINT64_C(3000000)
 #define ROUNDS    100
 #define STEPS     5
@@ -70,10 +71,11 @@
 #define STAY_NAPS     2400
 #define SURVIVED_NAPS 20
 
-// SIGPROF can make a system call of a thread fail with EINTR. The thread holds back the return of this call, at most 50
-// × 2 ms after all threads have left the crash handler. After the first 5 of these 50 steps, the thread checks whether
-// the program's handler of the crash has ended. The thread does not check earlier, because the crashing thread can
-// crash again after a short time. For example, abort() in the first process of a pid namespace crashes again.
+// SIGPROF can make a system call of a thread fail with EINTR. If a handler of the program receives the crash, the
+// interrupted thread delays the return of this call (hold), at most 50 × 2 ms after all threads have left the crash
+// handler. After the first 5 of these 50 steps, it checks whether the program's handler has ended. An earlier check
+// could be wrong, because the crashing thread can soon crash again, as abort() does in the first process of a pid
+// namespace.
 #define HOLD_NAP_NS 2000000
 #define HOLD_NAPS   50
 #define HOLD_QUIET  5
@@ -82,9 +84,9 @@
 static uint32_t has_begun; // atomic, a futex: 1 while a halt is in progress
 static uint32_t is_last;   // atomic: whether threads that were running must stay too
 static uint32_t staying;   // atomic: the number of threads that stay in the SIGPROF handler
-static uint32_t over;      // atomic, a futex: how often hold() found that the program's handler has ended
+static uint32_t over;      // atomic, a futex: incremented when hold() finds that the program's handler has ended
 static uint32_t checking;  // atomic: 1 while a thread in hold() checks whether the handler has ended
-static cs_task_list list;  // only the thread that halts the others uses it
+static cs_task_list list;  // lists the threads; only the thread that halts the others uses it
 
 static void sleep_while(const uint32_t *word, uint32_t value, long at_most_ns) SIGNAL_SAFE {
   const struct timespec time = {.tv_nsec = at_most_ns};
@@ -136,7 +138,8 @@ static void stay(void) SIGNAL_SAFE {
   __atomic_fetch_sub(&staying, 1, __ATOMIC_RELAXED);
 }
 
-// Only one thread in hold() at a time reads the states of threads from /proc.
+// Returns whether the program's handler of the crash has ended. Only one thread at a time makes this check, because it
+// reads files in /proc.
 static bool is_handler_over(void) SIGNAL_SAFE {
   if (__atomic_exchange_n(&checking, 1, __ATOMIC_ACQUIRE) != 0) return false;
   const bool is_over = cs_sweep_is_survived();
@@ -155,8 +158,8 @@ static bool is_ignored(int signal) SIGNAL_SAFE {
   return action.handler == SIG_DFL && is_harmless;
 }
 
-// Returns whether a signal that is pending now would have interrupted the thread's system call. Ignores SIGPROF,
-// because the sweep can have sent this signal.
+// Returns whether a pending signal, other than SIGPROF, would have interrupted the thread's system call even without
+// the sweep.
 static bool has_signal(uint64_t blocked) SIGNAL_SAFE {
   uint64_t pending = 0;
   cs_system_call(SYS_rt_sigpending, (long)&pending, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0, 0, 0);
@@ -169,10 +172,9 @@ static bool has_signal(uint64_t blocked) SIGNAL_SAFE {
   return false;
 }
 
-// Delays the return of a system call that SIGPROF has interrupted. The thread runs on our alternate stack. Signals stay
-// blocked during the delay, so that no handler of the program runs on this stack. The handler of a pending signal runs
-// after the return, on the stack that the program has chosen for it. Returns true if another crash ends the process
-// during the delay.
+// Delays the return of a system call that SIGPROF has interrupted. Signals stay blocked during the delay: the thread
+// may be on the alternate stack now, and the program's handlers must run on the stack that the program has chosen for
+// them. Returns true if another crash begins to end the process during the delay.
 static bool hold(const ucontext_t *context) SIGNAL_SAFE {
   const uint32_t before = __atomic_load_n(&over, __ATOMIC_RELAXED);
   uint64_t own = 0;
@@ -210,9 +212,8 @@ void cs_halt_exempt(ucontext_t *context) SIGNAL_SAFE {
   memcpy(&context->uc_sigmask, &mask, sizeof mask);
 }
 
-// Sends SIGPROF to the thread if the thread can run the handler. Returns true if the thread already stays in this
-// handler until the process ends, or will stay there. A thread that is still in the handler of an earlier SIGPROF will
-// also stay.
+// Sends SIGPROF to the thread if it can run the handler. Returns true if the thread stays in this handler or will stay
+// there, also because of an earlier SIGPROF.
 static bool signal_one(int tid) SIGNAL_SAFE {
   if (cs_reach_has_mark(tid, CS_REACH_STAYS)) return true;
   if (cs_reach_has_mark(tid, CS_REACH_PENDS)) return false;

@@ -14,7 +14,7 @@
 #define TURN_NS 200000
 
 // A hash table with the thread ID as the key. The table contains the threads that were running when the halt reached
-// them. If a thread finds no free entry near its index, it gets no time to continue.
+// them. If a thread finds no free entry near its index, it halts at once.
 #define TURN_LIMIT  1024
 #define TURN_PROBES 16
 

@@ -7,13 +7,12 @@
 
 #include "cs_signal_safe.h"
 
-// Returns whether the calling thread, which was running, has used this processor time since its first call of this
-// function.
+// Returns whether the calling thread has used up its turn, which began at its first call of this function.
 bool cs_halt_has_had_turn(int tid) SIGNAL_SAFE;
 
-// Sends SIGPROF again to the threads that were allowed to continue, so that they halt when their processor time is used
-// up. Otherwise, these threads would keep the processors busy during a sweep. Does nothing if our SIGPROF handler is
-// not installed. Precondition: the halt has begun.
+// Sends SIGPROF again to the threads that got a turn, so that they halt if the turn is over. Otherwise, they would keep
+// the processors busy during a sweep. Does nothing if our SIGPROF handler is not installed. Precondition: the halt has
+// begun.
 void cs_halt_remind(void) SIGNAL_SAFE;
 
 void cs_halt_forget_turns(void) SIGNAL_SAFE;

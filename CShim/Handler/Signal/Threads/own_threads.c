@@ -7,13 +7,13 @@
 #include "../Dispatch/trusted.h"
 #include "../Kernel/system_call.h"
 
-// A crash waits at most 20 ms (200 × 0.1 ms) for the connection's thread to wake crashd. The wait is limited, because
-// this thread can itself be waiting for a callback of the program.
+// A crashing thread waits at most 20 ms (200 × 0.1 ms) until the connection's thread has woken crashd. The limit is
+// necessary, because the connection's thread can itself be waiting for a callback of the program.
 #define ANSWER_TRIES    200
 #define ANSWER_SLEEP_NS 100000
 
 static int tids[CS_OWN_ALL_ROLES]; // atomic
-static uint32_t is_attached;       // atomic: whether crashd has accepted the process over the thread's connection
+static uint32_t is_attached;       // atomic: whether crashd has accepted the process over the current connection
 static uint32_t asked;             // atomic: how many crashes have asked the connection's thread to wake crashd
 static uint32_t answered;          // atomic: the value of `asked` for which the connection's thread last woke crashd
 static uint32_t is_in_callback;    // atomic
@@ -52,12 +52,12 @@ static bool has_open_signals(void) SIGNAL_SAFE {
          memcmp(name, CS_OWN_INCIDENTS_NAME, sizeof CS_OWN_INCIDENTS_NAME) == 0;
 }
 
-// A signal with the code SI_QUEUE whose value is this address was originally sent by kill(), and a thread of the shield
-// passed it on.
+// If a thread of the shield passes on a signal that kill() sent, the signal's value is this address and its code is
+// SI_QUEUE.
 static char kill_mark;
 
-// The kernel lets only the first thread of a process queue a signal with the code SI_USER. A thread of the shield
-// therefore passes the signal on with the code SI_QUEUE.
+// The kernel does not let a thread other than the first one queue a signal with the code SI_USER. A thread of the
+// shield therefore passes the signal on with the code SI_QUEUE.
 static void mark(siginfo_t *information) SIGNAL_SAFE {
   if (information->si_code == SI_USER) information->si_value.sival_ptr = &kill_mark;
   information->si_code = SI_QUEUE;

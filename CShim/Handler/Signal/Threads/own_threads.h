@@ -16,7 +16,7 @@ typedef enum cs_own_role {
   CS_OWN_ROLES,    // the number of the roles above, whose threads step aside (Setup/Threads/aside.c)
   // The threads of containment never end.
   CS_OWN_ENDER = CS_OWN_ROLES, // ends a drain
-  CS_OWN_ANSWERS,              // answers the callers of requests
+  CS_OWN_ANSWERS,              // resumes the code that waits for a trapped request (answers.c)
   CS_OWN_DRAIN,                // calls the program's callback for the begin of a drain
   CS_OWN_ALL_ROLES,
 } cs_own_role;
@@ -25,8 +25,8 @@ typedef enum cs_own_role {
 int cs_own_tid(cs_own_role role) SIGNAL_SAFE;
 void cs_own_tid_set(cs_own_role role, int tid) SIGNAL_SAFE;
 
-// Returns whether a sweep (the sampling of all threads' stacks at a crash) skips the thread, because it runs no code of
-// the program. While the caller's thread runs a callback, it is not skipped.
+// Returns whether the thread is a thread of the shield that runs no code of the program now. A sweep (the sampling of
+// all threads' stacks at a crash) skips such a thread.
 bool cs_own_is_idle(int tid) SIGNAL_SAFE;
 void cs_own_runs_callback(bool does) SIGNAL_SAFE;
 
@@ -36,20 +36,19 @@ void cs_own_runs_callback(bool does) SIGNAL_SAFE;
 // the program.
 #define CS_OWN_INCIDENTS_NAME "crashshield-i"
 
-// Handles a signal that was sent to the process: sends it to the process again, for a thread of the program. A thread
-// of the program can be waiting for the signal. The calling thread of the shield received the signal because it runs
-// code of the program with the signal unblocked. The function blocks the signal in the calling thread. Returns false
-// for a fault, for a signal that was sent to a single thread, and on a thread of the program. When the signal arrives
-// again, its code is restored. Reports and the program's handlers therefore contain SI_USER if kill() sent the signal.
-// A thread that waits for the signal with sigwaitinfo(), however, reads SI_QUEUE.
+// A signal that was sent to the process can reach a thread of the shield that runs code of the program with the signal
+// unblocked. This function then sends the signal to the process again, for a thread of the program, and blocks it in
+// the calling thread. Returns false for a fault, for a signal that was sent to a single thread, and on a thread of the
+// program. When the signal arrives again, its original code is restored: reports and the program's handlers get si_code
+// SI_USER if kill() sent the signal. A thread that waits for the signal with sigwaitinfo(), however, gets SI_QUEUE.
 bool cs_own_passes_on(int signal, siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
-// For a crash whose descriptor table does not contain the connection: asks the connection's thread to wake crashd, and
-// waits at most 20 ms. Returns true if the connection's thread has done so.
+// For a crashing thread in whose descriptor table the connection does not exist: asks the connection's thread to wake
+// crashd, and waits at most 20 ms. Returns true if the connection's thread has done so.
 bool cs_own_link_wakes_crashd(void) SIGNAL_SAFE;
 // For the connection's thread: cs_own_link_attached() stores whether crashd has the ring through the connection.
-// cs_own_link_is_asked() returns whether a crash waits for this thread to wake crashd. cs_own_link_has_woken() ends the
-// wait of that crash.
+// cs_own_link_is_asked() returns whether a crashing thread waits until this thread has woken crashd.
+// cs_own_link_has_woken() ends that wait.
 void cs_own_link_attached(bool is_so) SIGNAL_SAFE;
 bool cs_own_link_is_asked(uint32_t *ret_number) SIGNAL_SAFE;
 void cs_own_link_has_woken(uint32_t number) SIGNAL_SAFE;

@@ -23,9 +23,9 @@ typedef struct reach_entry {
 
 static reach_entry entries[REACH_LIMIT];
 
-// The system calls in which most waiting threads of a server sleep. These calls do not consume signals, in contrast to
-// a read of a signalfd. If a thread blocks SIGPROF during one of these calls, a SIGPROF for it stays pending. The
-// signal mask of a thread in one of these calls therefore need not be read.
+// Returns whether `call` is one of the system calls in which most waiting threads of a server sleep. These calls never
+// consume a signal, in contrast to a read of a signalfd. A SIGPROF that the thread blocks just stays pending, so the
+// thread's signal mask need not be read.
 static bool takes_no_signal(uint64_t call) SIGNAL_SAFE {
   return call == SYS_futex || call == SYS_recvfrom || call == SYS_recvmsg || call == SYS_accept || call == SYS_accept4;
 }
@@ -55,7 +55,7 @@ void cs_reach_mark_set(int tid, cs_reach_mark mark) SIGNAL_SAFE {
   for (uint32_t probe = 0; probe < REACH_PROBES; probe++) {
     reach_entry *entry = &entries[((uint32_t)tid + probe) % REACH_LIMIT];
     int holder = 0;
-    // relaxed: if another thread reads a new mark late, the halt only checks this thread once more.
+    // relaxed: if another thread reads a new mark late, it only checks this thread once more.
     if (!__atomic_compare_exchange_n(&entry->tid, &holder, tid, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
         holder != tid) {
       continue;

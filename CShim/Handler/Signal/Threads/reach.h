@@ -1,6 +1,6 @@
-// Selects the threads to which SIGPROF can be sent, because they would run our handler for it. Some other threads would
-// consume the signal without running the handler: those that read it from a signalfd, and those that wait for it in
-// sigwait(). A server that consumes SIGPROF in this way can exit with its own status before the crash ends it.
+// Selects the threads to which the sweep and the halt can send SIGPROF. Threads that read SIGPROF from a signalfd, or
+// wait for it in sigwait(), would consume the signal without running our handler. A server that consumes SIGPROF in
+// this way can exit with its own status before the crash ends it.
 #ifndef CS_REACH_H
 #define CS_REACH_H
 
@@ -17,7 +17,7 @@ typedef enum cs_reach {
 } cs_reach;
 
 // Returns the current state of the thread. The state can have changed when the caller sends the signal. For example,
-// the thread can begin to block SIGPROF or to wait for it. The thread then still gets the signal.
+// the thread can have begun to wait for SIGPROF, and then consumes the signal.
 cs_reach cs_reach_of(int tid) SIGNAL_SAFE;
 
 // The marks (flags) of a thread, which record how SIGPROF reached the thread since the halt began.

@@ -19,7 +19,7 @@
 #define NS_PER_MS   UINT64_C(1000000)
 #define SLEEP_NS    100000
 #define SLEEP_TRIES 10000
-// Most threads answer the sweep within this time after the last signal was sent.
+// Most threads answer the sweep, that is, record their stacks, within this time after the last signal was sent.
 #define SOON_NS (5 * NS_PER_MS)
 // The additional time of the sweeping thread after the sweep's deadline. During this time, threads finish writing their
 // answers, and the sweeping thread reads the kernel's data about threads that do not answer.
@@ -34,8 +34,8 @@ static uint64_t now_ns(void) SIGNAL_SAFE {
   return cs_clock_ns(CLOCK_MONOTONIC);
 }
 
-// Returns the index of the first usable slot, starting at `index`. A thread that received a signal for an earlier crash
-// can still be writing its slot. This function skips the slots that are being written.
+// Each thread writes its answer to a slot of the ring. Returns the index of the first usable slot, starting at `index`.
+// Skips slots that a thread is still writing for an earlier crash.
 static uint32_t next_place(uint32_t index) SIGNAL_SAFE {
   const cs_ring_thread *threads = cs_process.ring->threads;
   while (index < CS_RING_THREAD_LIMIT &&
@@ -44,7 +44,7 @@ static uint32_t next_place(uint32_t index) SIGNAL_SAFE {
   return index;
 }
 
-// Returns false if the thread has ended, so that no signal can be sent.
+// Sends SIGPROF to the thread, with the index of its slot. Returns false if the thread has ended.
 static bool signal_place(int tid, uint32_t index) SIGNAL_SAFE {
   siginfo_t information = {.si_signo = SIGPROF, .si_code = SI_QUEUE};
   information.si_pid = cs_process.pid;
@@ -58,8 +58,8 @@ static bool signal_place(int tid, uint32_t index) SIGNAL_SAFE {
   return result == 0;
 }
 
-// Returns whether the thread ID belongs to this process. If /proc belongs to another pid namespace, the thread IDs in
-// it belong to other processes.
+// Returns whether the thread ID belongs to this process. If /proc belongs to another pid namespace, its thread IDs can
+// belong to other processes.
 static bool is_thread_of_ours(int tid) SIGNAL_SAFE {
   return cs_system_call(SYS_tgkill, cs_process.pid, tid, 0, 0, 0, 0) != -ESRCH;
 }
@@ -107,7 +107,7 @@ static bool ask(int tid, uint32_t index) SIGNAL_SAFE {
 }
 
 // Asks all other threads for their stacks. Returns false if the list of threads cannot be read. Also returns false if
-// the list does not contain the calling thread. The list then belongs to another pid namespace.
+// the list does not contain the calling thread, because it then belongs to another pid namespace.
 static bool ask_all(uint64_t deadline_ns) SIGNAL_SAFE {
   cs_ring_header *header = &cs_process.ring->header;
   const int self = cs_gettid();
@@ -133,7 +133,7 @@ static bool ask_all(uint64_t deadline_ns) SIGNAL_SAFE {
   return has_self;
 }
 
-// Returns the index of the first thread, from `from` on, whose answer this thread waits for.
+// Returns the index of the first slot, from `from` on, for whose answer this thread still waits.
 static uint32_t count_of_answers(uint32_t from, uint64_t waited_for) SIGNAL_SAFE {
   const uint32_t count = cs_thread_count(cs_process.ring);
   while (from < count) {
@@ -158,7 +158,7 @@ static void wait_for(uint64_t waited_for, uint64_t deadline_ns) SIGNAL_SAFE {
   }
 }
 
-// Sends SIGPROF to the threads that did not get it before, because they blocked it.
+// Sends SIGPROF to the threads that did not get it before, because they blocked it, if they no longer block it.
 static void ask_again(void) SIGNAL_SAFE {
   const uint32_t count = cs_thread_count(cs_process.ring);
   for (uint32_t index = 0; index < count; index++) {
@@ -210,8 +210,8 @@ static bool sweep(void) SIGNAL_SAFE {
   // Threads that keep SIGPROF blocked cannot answer. They are recorded now, so that the sweep does not wait for them.
   note_silent(true, deadline_ns);
   wait_for(CS_RING_STATE_ASKED, deadline_ns);
-  // If the crash ends the process, our SIGPROF handler stays installed. A thread that receives SIGPROF late must then
-  // stay in this handler, too (halt.c).
+  // If the crash ends the process, our SIGPROF handler stays installed. A thread that receives SIGPROF late must stay
+  // in this handler, too (halt.c).
   if (!cs_halt_has_begun()) cs_sweep_give_signal_back();
   wait_for(CS_RING_STATE_WRITING, now_ns() + GRACE_NS);
   note_silent(false, now_ns() + STATUS_NS);

@@ -44,8 +44,7 @@ bool cs_sweep_found_running(void) SIGNAL_SAFE {
 }
 
 // Returns the slot of the ring that the sweep has assigned to this thread. The signal's value contains the slot's index
-// as a hint. If a SIGPROF of a profiler was already pending, the kernel can deliver only that signal, which contains no
-// hint.
+// as a hint. If a profiler's SIGPROF was already pending, the kernel may deliver only that one, which has no hint.
 static cs_ring_thread *place_of(int tid, const siginfo_t *information) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   const uint32_t count = cs_thread_count(ring);
@@ -78,7 +77,7 @@ static void answer(const siginfo_t *information, const ucontext_t *context) SIGN
                                 .head = &record->frame_head,
                                 .stop = &record->unwind_stop};
   cs_registers_from_context(context, &record->registers);
-  // The thread did not fault, so the fault data in the kernel's context belongs to an earlier fault.
+  // The thread did not fault now, so the fault data in the kernel's context belongs to an earlier fault and is cleared.
   record->registers.error_code = record->registers.trap_number = record->registers.fault_address = 0;
   cs_thread_name((char *)record->name);
   if (cs_task_read(&cs_process.task_layout, &record->task_id, &record->task_priority, record->task_name,
@@ -109,7 +108,7 @@ void cs_sweep_answer(int signal, siginfo_t *information, void *context) SIGNAL_S
 
 bool cs_sweep_is_answering(int tid) SIGNAL_SAFE {
   for (uint32_t index = 0; cs_sweep_has_begun() && index < CS_RING_THREAD_LIMIT; index++) {
-    // relaxed: a thread only searches for its own thread ID, which the thread itself stored.
+    // relaxed: the calling thread searches for its own ID, which it stored itself.
     if (__atomic_load_n(&answering_tid[index], __ATOMIC_RELAXED) == tid) return true;
   }
   return false;

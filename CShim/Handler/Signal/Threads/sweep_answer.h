@@ -1,5 +1,4 @@
-// The data with which a thread that did not crash answers a sweep. Each thread writes its answer to its own slot of the
-// ring.
+// The answer of a thread to a sweep (sweep.h): its own stack, which it writes to its own slot of the ring.
 #ifndef CS_SWEEP_ANSWER_H
 #define CS_SWEEP_ANSWER_H
 
@@ -12,8 +11,7 @@
 // The handler that a sweep installs for SIGPROF.
 void cs_sweep_answer(int signal, siginfo_t *information, void *context) SIGNAL_SAFE;
 
-// Returns whether the thread is writing its answer. If the thread faults while it writes its answer, the fault is in
-// the shield's code.
+// Returns whether the thread is writing its answer. A fault of this thread is then a fault of the shield's code.
 bool cs_sweep_is_answering(int tid) SIGNAL_SAFE;
 
 // Counts a thread that was running when the sweep's signal reached it.
@@ -27,15 +25,15 @@ bool cs_sweep_found_running(void) SIGNAL_SAFE;
 // In a forked child: resets the state of this file's functions.
 void cs_sweep_forget_answers(void) SIGNAL_SAFE;
 
-// Returns the value that a slot's `state` has in the sweep of the current crash. The value includes the number of the
-// crash. A thread that answers an earlier sweep late has an older number, and can therefore not claim a slot of this
-// sweep.
+// Returns a state of a slot for the sweep of the current crash: it includes the number of the crash. A thread that
+// answers an earlier sweep late has an older number, and can therefore not claim a slot of this sweep.
 static inline uint64_t cs_sweep_state(uint64_t state) SIGNAL_SAFE {
   // acquire: pairs with the release store in cs_sweep_renew().
   return (uint64_t)__atomic_load_n(&cs_process.ring->header.survived, __ATOMIC_ACQUIRE) << 2 | state;
 }
 
-// Determines which thread writes a slot's record: the signaled thread, or the sweeping thread in its place.
+// Claims a slot for writing. The first of two threads gets it: the signaled thread, or the sweeping thread in its
+// place.
 static inline bool cs_sweep_begin_to_write(cs_ring_thread *thread, uint64_t asked) SIGNAL_SAFE {
   const uint64_t writing = (asked & ~(uint64_t)CS_RING_STATE_MASK) | CS_RING_STATE_WRITING;
   // acquire: pairs with the release store in ask().

@@ -20,8 +20,8 @@
 
 static uint32_t turn; // atomic
 
-// Data about the threads that have left the crash handler, because a handler of the program receives the signal. Each
-// field is atomic.
+// Data about the threads that have left the crash handler, for example because a handler of the program receives the
+// signal. Each variable is atomic.
 static uint32_t is_final; // whether the signal of one of these threads certainly ends the process
 static int left_tid;      // the thread that left the crash handler last
 static int left_signal;
@@ -66,9 +66,10 @@ bool cs_sweep_is_survived(void) SIGNAL_SAFE {
   return (status.blocked_signals & UINT64_C(1) << (signal - 1)) == 0;
 }
 
-// Returns whether the program has continued after the previous crash. If a handler of the program is still running, the
-// result is false, because that handler can end the process, or can be crashing now. While the program's handler runs,
-// its signal is blocked, unless it was installed with SA_NODEFER.
+// Returns whether the program has continued after the previous crash. If the program's handler of that crash is still
+// running, the result is false, because it can end the process, or can be crashing now. The test is whether the thread
+// that left the crash handler last blocks its signal: the kernel blocks a handler's signal while the handler runs,
+// unless it was installed with SA_NODEFER.
 static bool is_survived(const ucontext_t *context) SIGNAL_SAFE {
   const int tid = __atomic_load_n(&left_tid, __ATOMIC_RELAXED);
   if (tid != cs_gettid()) return cs_sweep_is_survived();
@@ -80,10 +81,8 @@ static bool is_survived(const ucontext_t *context) SIGNAL_SAFE {
   return (mask & UINT64_C(1) << (signal - 1)) == 0;
 }
 
-// Concurrency: another thread that crashes at the same time can call cs_sweep_claim(). That thread finds the turn done
-// and does not sweep, because only the calling thread renews the turn. In the first crash, that thread can find the
-// turn free, and can sweep. While that thread is in the handler, the crash does not count as survived, so the calling
-// thread does not renew the turn.
+// Concurrency: another thread that crashes at the same time can call cs_sweep_claim() before this thread has renewed
+// the turn. It finds the turn done and does not sweep.
 void cs_sweep_renew(const ucontext_t *context) SIGNAL_SAFE {
   cs_ring_header *header = &cs_process.ring->header;
   if (!is_survived(context) || !change(TURN_DONE, TURN_RENEWING)) return;
@@ -93,8 +92,8 @@ void cs_sweep_renew(const ucontext_t *context) SIGNAL_SAFE {
   __atomic_store_n(&header->thread_total, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&header->sweep, CS_RING_SWEEP_NONE, __ATOMIC_RELAXED);
   __atomic_store_n(&header->sweep_ns, 0, __ATOMIC_RELAXED);
-  // Each crash takes a ticket (the counter slot_head), even if it gets no slot. The number of tickets is therefore
-  // different at each crash.
+  // Each crash increments the counter slot_head, even if it gets no slot, so the counter is a different number for each
+  // crash.
   __atomic_store_n(&header->survived, (uint32_t)cs_ring_counter(&header->slot_head), __ATOMIC_RELEASE);
   change(TURN_RENEWING, TURN_FREE);
 }
@@ -118,9 +117,8 @@ bool cs_sweep_has_signal(void) SIGNAL_SAFE {
   return __atomic_load_n(&has_signal, __ATOMIC_SEQ_CST) != 0;
 }
 
-// First sets SIG_IGN, because the kernel then drops all pending signals of this number. Otherwise, a thread could
-// receive a pending SIGPROF after the program's action is restored. The program's action is often the default one,
-// which ends the process.
+// First sets SIG_IGN, because the kernel then drops all pending SIGPROF. Otherwise, a pending SIGPROF could take effect
+// after the program's action is restored, which is often the default action: it ends the process.
 void cs_sweep_give_signal_back(void) SIGNAL_SAFE {
   const cs_kernel_action ignored = {.handler = SIG_IGN};
   cs_kernel_action present = {0};

@@ -1,5 +1,5 @@
-// The resources of a sweep: the turn (the right to sweep), which only one of several crashing threads gets, and the
-// signal SIGPROF.
+// What a thread needs for a sweep (sweep.h): the turn, which is the right to sweep and which only one of several
+// crashing threads gets, and the SIGPROF handler.
 #ifndef CS_SWEEP_TURN_H
 #define CS_SWEEP_TURN_H
 
@@ -9,16 +9,16 @@
 #include "cs_signal_safe.h"
 
 // Claims the turn, which is the right to sweep in this crash. Returns true for the first thread of a crash that calls
-// this function, and false for all others. The first thread releases the turn after its sweep.
+// this function, and false for all others. That thread calls cs_sweep_release() after its sweep.
 bool cs_sweep_claim(void) SIGNAL_SAFE;
 void cs_sweep_release(void) SIGNAL_SAFE;
 
 // Returns whether a sweep has begun in this process at any time.
 bool cs_sweep_has_begun(void) SIGNAL_SAFE;
 
-// Renews the turn if the program survived the previous crash, so that the new crash gets its own sweep. The caller is a
-// thread that crashes while no other thread is in the handler. The ring's data about the other threads is then obsolete
-// and is cleared. `context` is the context that the kernel passed to the handler.
+// Renews the turn if the program survived the previous crash, so that the new crash gets its own sweep. Precondition:
+// the caller has entered the crash handler while no other thread was in it. The ring's data about the other threads is
+// then obsolete and is cleared. `context` is the context that the kernel passed to the handler.
 void cs_sweep_renew(const ucontext_t *context) SIGNAL_SAFE;
 
 // For a thread that did not crash: returns whether the program has continued after the last crash.
@@ -35,7 +35,7 @@ void cs_sweep_forget_turn(void) SIGNAL_SAFE;
 bool cs_sweep_take_signal(void) SIGNAL_SAFE;
 bool cs_sweep_has_signal(void) SIGNAL_SAFE;
 
-// Restores the SIGPROF action that the program had installed. Further calls have no effect.
+// Restores the SIGPROF action that the program had installed. Has no effect if our handler is not installed.
 void cs_sweep_give_signal_back(void) SIGNAL_SAFE;
 
 #endif

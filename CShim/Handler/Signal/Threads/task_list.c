@@ -14,7 +14,7 @@
 #define STAT_BYTES      1024
 #define CALL_BYTES      256
 #define FILE_NAME_LIMIT 16
-// The numbers of fields in a stat file, as proc_pid_stat(5) counts them.
+// The numbers of two fields in a stat file, as proc_pid_stat(5) counts them.
 #define STAT_STATE   3
 #define STAT_BLOCKED 32
 // The maximum number of reads of the list of threads. This number is sufficient for the maximum number of threads that
@@ -213,7 +213,7 @@ long cs_task_stack_pointer(int tid, uint64_t *ret_stack_pointer) SIGNAL_SAFE {
   char path[48];
   char text[CALL_BYTES];
   path_of(tid, "/syscall", path);
-  // If no descriptor is free, this call fails. It does not close the reserved descriptor, which is only for crashes.
+  // If no descriptor is free, this function fails: the shield's reserved descriptor is only for crashes.
   const int file = cs_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
   if (file < 0) return file;
   long size = cs_read(file, text, sizeof text - 1);

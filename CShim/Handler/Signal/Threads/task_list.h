@@ -53,8 +53,8 @@ typedef struct cs_task_call {
   uint64_t arguments[4];
 } cs_task_call;
 
-// Returns false if the kernel does not show the system call. The kernel hides the system call, for example, if it would
-// not write a core dump of the process for its user.
+// Returns false if the kernel does not show the system call, for example because it would not write a core dump of the
+// process for its user.
 bool cs_task_call_read(int tid, cs_task_call *ret_call) SIGNAL_SAFE;
 
 // Returns whether a thread waits in a kernel function whose name contains `part`. This also works if the kernel would

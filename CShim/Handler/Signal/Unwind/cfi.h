@@ -1,4 +1,6 @@
-// DWARF call frame information: computes the registers of a function's caller from the function's own registers.
+// DWARF call frame information (CFI): tables with which an unwinder computes the registers of a function's caller from
+// the function's own registers. An FDE describes one function, and a CIE contains what several FDEs share. The CFA
+// (canonical frame address) is the stack pointer's value before the call. A row contains the rules for one pc.
 //
 //   cfi_find.c        .eh_frame_hdr -> the FDE and CIE of a pc
 //   cfi_row.c         their instructions -> the row of rules at that pc
@@ -7,8 +9,8 @@
 //
 // The tables are read from the memory to which the loader mapped them, and are not trusted. Each read is checked to be
 // inside the image, the FDE or the CIE that is being read. Each loop ends, because every iteration reads at least one
-// more byte. If the tables contain an unknown construct, the unwinder does not use them. For this frame, it then uses
-// the frame pointer.
+// more byte. If the tables of a frame contain an unknown construct, the unwinder uses the frame pointer instead for
+// this frame.
 #ifndef CS_CFI_H
 #define CS_CFI_H
 
@@ -79,7 +81,7 @@ typedef struct cs_cfi_scratch {
 
 typedef enum cs_cfi_result {
   CS_CFI_CALLER,      // the registers are now the caller's
-  CS_CFI_OUTERMOST,   // according to the tables, there is no caller
+  CS_CFI_OUTERMOST,   // the tables say that there is no caller
   CS_CFI_UNKNOWN,     // there is no usable table for this pc; the registers are unchanged
   CS_CFI_UNREADABLE,  // a rule refers to unreadable memory; the registers are unchanged
   CS_CFI_INTERRUPTED, // unwind.c: the registers are now those of the code that a signal interrupted
@@ -88,9 +90,9 @@ typedef enum cs_cfi_result {
 // Finds the image that contains `pc`. Returns false if no image contains `pc`, or if the image has no tables.
 bool cs_cfi_image_of(uint64_t pc, cs_cfi_image *ret_image) SIGNAL_SAFE;
 
-// For the setup: stores the bounds of the segment of the executable that contains .eh_frame_hdr and .eh_frame. The
-// bounds are needed if the executable's segments are not contiguous. _dl_find_object then returns only the bounds of
-// the code segment.
+// For the setup: stores the bounds of the executable's segment that contains .eh_frame_hdr and .eh_frame. They are
+// needed if the executable's segments are not contiguous, because _dl_find_object then returns only the bounds of the
+// code segment.
 void cs_cfi_set_tables(uint64_t start, uint64_t end);
 
 bool cs_cfi_find(const cs_cfi_image *image, uint64_t pc, cs_cfi_function *ret_function) SIGNAL_SAFE;

@@ -1,5 +1,5 @@
-// Evaluates the DWARF expressions in call frame information. Two examples are the rule for the CFA in the procedure
-// linkage table (PLT), and the rules for the frame of a signal restorer.
+// Evaluates the DWARF expressions in call frame information, which occur, for example, in the rules for the procedure
+// linkage table (PLT) and for signal frames.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

@@ -1,4 +1,5 @@
-// Finds the FDE for a pc with a binary search in .eh_frame_hdr, and parses the beginning of the FDE and of its CIE.
+// Finds the FDE (the table of one function, cfi.h) for a pc with a binary search in .eh_frame_hdr, and parses the
+// beginning of the FDE and of its CIE.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -7,8 +8,8 @@
 
 #include "cfi_reader.h"
 
-// The bounds of the executable's unwind tables. They are constant after the handlers are installed. Only the executable
-// needs these bounds, because the loader maps each library as one contiguous range.
+// The bounds of the executable's segment with its unwind tables. They do not change after the handlers are installed. A
+// library does not need such bounds, because the loader maps it as one contiguous range.
 static uint64_t tables_start;
 static uint64_t tables_end;
 
@@ -96,8 +97,9 @@ static cs_cfi_reader open_entry(const cs_cfi_image *image, uint64_t address) SIG
   return reader;
 }
 
-// Reads the data that the augmentation string declares: 'R' is the pointer encoding, 'P' the personality routine, 'L'
-// the LSDA, and 'S' a signal frame.
+// Reads the augmentation data of a CIE. The letters of the augmentation string declare its parts: 'R' is the pointer
+// encoding, 'P' the personality routine, 'L' the encoding of the LSDA pointer. 'S' marks a signal frame and has no
+// data.
 static bool read_augmentation(cs_cfi_reader *cie, const char *letters, size_t letter_count,
                               cs_cfi_function *function) SIGNAL_SAFE {
   const uint64_t size = cs_cfi_uleb(cie);
@@ -109,8 +111,8 @@ static bool read_augmentation(cs_cfi_reader *cie, const char *letters, size_t le
       function->pointer_encoding = cs_cfi_byte(&data);
       break;
     case 'P': {
-      // The address of the personality routine is skipped. Only the size of the address matters. An indirect address
-      // has the same size as a direct one, so the flag for an indirect address is removed.
+      // Skips the address of the personality routine. cs_cfi_pointer() refuses an indirect address, so its flag is
+      // removed: an indirect address has the same size as a direct one.
       const uint8_t encoding = cs_cfi_byte(&data);
       cs_cfi_pointer(&data, encoding & (uint8_t)~CS_ENCODING_INDIRECT, 0);
       break;

@@ -4,7 +4,7 @@
 
 #include "cfi_reader.h"
 
-// A 64-bit number needs at most ten groups of seven bits. A longer encoding is invalid.
+// In LEB128, a 64-bit number needs at most ten bytes of seven bits each. A longer encoding is invalid.
 #define LEB_LIMIT_BYTES 10
 
 uint64_t cs_cfi_uleb(cs_cfi_reader *reader) SIGNAL_SAFE {

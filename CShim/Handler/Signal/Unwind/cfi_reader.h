@@ -61,8 +61,8 @@ static inline int64_t cs_cfi_fixed_signed(cs_cfi_reader *reader, size_t size) SI
 uint64_t cs_cfi_uleb(cs_cfi_reader *reader) SIGNAL_SAFE;
 int64_t cs_cfi_sleb(cs_cfi_reader *reader) SIGNAL_SAFE;
 
-// Reads a pointer that has the encoding `encoding`. `data_base` is the base address of data-relative pointers. An
-// indirect pointer sets `is_bad`, because no field that the unwinder needs uses an indirect pointer.
+// Reads a pointer with this encoding. `data_base` is the base address of data-relative pointers. Indirect pointers are
+// not supported and set `is_bad`: no field that the unwinder needs uses them.
 uint64_t cs_cfi_pointer(cs_cfi_reader *reader, uint8_t encoding, uint64_t data_base) SIGNAL_SAFE;
 
 #endif

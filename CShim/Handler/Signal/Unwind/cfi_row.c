@@ -44,17 +44,18 @@ enum {
   CFA_GNU_ARGS_SIZE = 0x2e,
 };
 
-// The state during the execution of the instructions.
+// The state while the CFI instructions are executed.
 typedef struct machine {
   cs_cfi_scratch *scratch;
   cs_cfi_reader reader;
   uint64_t location;
   uint64_t pc;
   uint32_t remembered_count;
-  bool is_initial; // whether the CIE's instructions are executed, which apply to all locations
+  bool is_initial; // whether the instructions of the CIE are executed now, which apply to all pcs of the function
 } machine;
 
-// Rules for other registers, such as vector registers, are parsed and ignored.
+// Sets the rule for a register. Rules for registers that this unwinder does not use, such as vector registers, are
+// ignored.
 static void set_rule(machine *run, uint64_t index, cs_cfi_rule rule, int64_t value) SIGNAL_SAFE {
   if (index >= CS_REGISTER_COUNT) return;
   run->scratch->row.rule[index] = rule;
@@ -92,14 +93,13 @@ static void set_cfa_offset(machine *run, int64_t offset) SIGNAL_SAFE {
   run->scratch->row.value[CS_CFI_CFA] = offset;
 }
 
-// Computes with unsigned numbers. The values are untrusted and can overflow, and an overflow of unsigned numbers has a
-// defined result.
+// Multiplies as unsigned numbers: the values are untrusted and can overflow, which has a defined result only for
+// unsigned numbers.
 static int64_t scaled(uint64_t value, int64_t factor) SIGNAL_SAFE {
   return (int64_t)(value * (uint64_t)factor);
 }
 
-// Advances to the next row. Returns false if the next row begins after the pc, because the current row is then the
-// result.
+// Advances to the next row. Returns false if the next row begins after the pc: the current row is then the result.
 static bool advance(machine *run, uint64_t distance) SIGNAL_SAFE {
   run->location += distance * run->scratch->function.code_alignment;
   return run->is_initial || run->location <= run->pc;
@@ -153,8 +153,8 @@ static void run_register_instruction(machine *run, uint8_t instruction) SIGNAL_S
     break;
   case CFA_EXPRESSION:
   case CFA_VAL_EXPRESSION:
-    // A register number that is too large must not change the rule for the CFA, which is stored after the rules for the
-    // registers.
+    // The rule for the CFA is stored after the rules for the registers. A register number that is too large must not
+    // change it.
     set_expression(run, index < CS_REGISTER_COUNT ? index : UINT64_MAX,
                    instruction == CFA_EXPRESSION ? CS_CFI_RULE_EXPRESSION : CS_CFI_RULE_VALUE_EXPRESSION);
     break;

@@ -10,7 +10,7 @@
 #include "steps.h"
 
 bool cs_cfi_prepare(cs_cfi_scratch *scratch, uint64_t pc) SIGNAL_SAFE {
-  // The row is kept for the next step, because a deep recursion needs the same row many times.
+  // Keeps the row of the last step: a deep recursion needs the same row many times.
   if (scratch->row_pc == pc && pc != 0) return true;
   scratch->row_pc = 0;
   cs_cfi_image image;
@@ -71,21 +71,22 @@ cs_cfi_result cs_cfi_step(cs_cfi_scratch *scratch, uint64_t registers[CS_REGISTE
   const cs_cfi_row *row = &scratch->row;
   const int return_register = scratch->function.return_register;
   if (row->rule[return_register] == CS_CFI_RULE_UNDEFINED) return CS_CFI_OUTERMOST;
-  // Each call saves its return address. A row that has no rule for the return address is therefore incomplete. The
-  // exception is an interrupted function, if calls store the return address in the link register.
+  // Each call saves its return address. A row without a rule for the return address is therefore incomplete. Exception:
+  // where calls store the return address in the link register (AArch64), an interrupted function can still have it
+  // there.
   const bool is_incomplete = CS_LEAF_HAS_NO_FRAME ? !is_exact : return_register == CS_REGISTER_PC;
   if (row->rule[return_register] == CS_CFI_RULE_SAME && is_incomplete) return CS_CFI_UNKNOWN;
 
   uint64_t cfa = 0;
   if (!find_cfa(scratch, registers, &cfa)) return CS_CFI_UNREADABLE;
-  // Each caller must have a higher CFA, except the caller of a function without a frame. Another exception is the step
-  // out of a signal handler, because the handler can run on another stack.
+  // The stack pointer must grow with each step. Exceptions: an interrupted function without a frame has the same stack
+  // pointer as its caller, and a signal handler can run on another stack than the interrupted code.
   const bool may_be_equal = CS_LEAF_HAS_NO_FRAME && is_exact && cfa == registers[CS_REGISTER_STACK_POINTER];
   if (cfa <= registers[CS_REGISTER_STACK_POINTER] && !may_be_equal && !scratch->function.is_signal_frame) {
     return CS_CFI_UNKNOWN;
   }
 
-  // Most registers have no rule, and keep their values.
+  // Registers without a rule, which are most of them, keep their values.
   uint64_t caller[CS_REGISTER_COUNT];
   memcpy(caller, registers, sizeof caller);
   caller[CS_REGISTER_STACK_POINTER] = cfa;
@@ -96,8 +97,8 @@ cs_cfi_result cs_cfi_step(cs_cfi_scratch *scratch, uint64_t registers[CS_REGISTE
   if (row->is_signed) caller[return_register] = cs_return_address(caller[return_register]);
   caller[CS_REGISTER_PC] = caller[return_register];
   memcpy(registers, caller, sizeof caller);
-  // A pc of 0 in the frame that a signal interrupted is the result of a call through a null pointer. Such a frame has a
-  // caller, so it is not the outermost frame.
+  // A pc of 0 marks the outermost frame, except in a frame that a signal interrupted: there, it is the result of a call
+  // through a null pointer, and the frame has a caller.
   return registers[CS_REGISTER_PC] == 0 && !scratch->function.is_signal_frame ? CS_CFI_OUTERMOST : CS_CFI_CALLER;
 }
 

@@ -9,7 +9,7 @@
 #include "unwind.h"
 
 // The maximum number of concurrent unwinds. Their working memory is static, because it is too large for a stack. If all
-// working memory is in use, the caller gets an empty stack.
+// of it is in use, the caller gets no frames.
 #define WALKS 16
 
 // Space for the requested frames and for the shield's own functions, which are removed later.
@@ -41,9 +41,9 @@ static bool is_async(const cs_ring_frame *frame) SIGNAL_SAFE {
 
 // Copies the program counters, beginning with the frame whose pc is `first`. If no frame has this pc, copies the
 // program counters of all frames. The frames after an async function's frame belong to the executor that runs the
-// function's task. These frames are replaced by the async callers of the function. An async caller resumes at the first
-// instruction of a function. The pc of an async caller is increased by 1, because the users of the list treat every
-// address as a return address and subtract 1.
+// function's task, so the async callers of the function replace them. The pc of an async caller, the first instruction
+// that it will execute, is increased by 1: the users of the list treat every address as a return address and subtract
+// 1.
 static size_t copy(const cs_ring_frame *frames, uint32_t count, uint64_t first, uint64_t *ret_pcs,
                    size_t limit) SIGNAL_SAFE {
   uint32_t from = 0, waiting = count;

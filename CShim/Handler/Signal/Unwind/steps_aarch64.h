@@ -24,10 +24,11 @@ static inline bool cs_is_handler_return(uint64_t pc) SIGNAL_SAFE {
   return is_kernels || cs_signal_frame_is_restorer(pc);
 }
 
-// The kernel's tables for the code to which a handler returns, if there are any, describe the caller of the interrupted
-// function instead of the function itself. The signal frame is at the stack pointer. It
-// contains x0 to x30, sp and pc in the order of their numbers. If the stack pointer is only a bound, the frame is below
-// the kernel's frame record, to which x29 points. That record must then contain the x29 and x30 of the frame.
+// The unwind tables for the code to which a handler returns, if there are any, skip the interrupted function and lead
+// to its caller. This function therefore reads the signal frame, which contains x0 to x30, sp and pc in this order. The
+// signal frame is at the stack pointer. If the stack pointer is only a lower bound, the signal frame is directly below
+// the kernel's frame record, to which x29 points. As a check, the frame record must contain the same x29 and x30 as the
+// signal frame.
 static inline bool cs_leave_handler(uint64_t registers[CS_REGISTER_COUNT], bool is_bound) SIGNAL_SAFE {
   uint64_t interrupted[CS_REGISTER_COUNT];
   if (!cs_is_handler_return(registers[CS_REGISTER_PC])) return false;

@@ -15,7 +15,8 @@ typedef struct walk {
   const cs_ring_registers *context; // the registers of the frame with which the unwind begins
   const cs_frame_list *list;
   cs_async_start async;
-  uint64_t asked_function; // the last function whose prologue was checked; the next frame may have the same one
+  uint64_t asked_function; // the start of the last function that was checked for an async context; the next frame often
+                           // has the same function
   uint64_t registers[CS_REGISTER_COUNT];
   bool is_exact; // whether this frame's pc is the address of an instruction, and not a return address
   bool is_bound; // AArch64: the stack pointer is only a lower bound, because a frame pointer has led to this frame
@@ -26,8 +27,8 @@ static bool is_code(uint64_t pc) SIGNAL_SAFE {
   return _dl_find_object((void *)(uintptr_t)pc, &object) == 0;
 }
 
-// Returns the list entry for frame `depth`. The innermost frames have fixed entries. The other frames use the entries
-// of the tail as a ring buffer, which keeps the outermost ones.
+// Returns the list entry for frame `depth`. The first `head_limit` frames have fixed entries. The other frames use the
+// entries of the tail as a ring buffer, so that the outermost ones remain.
 static cs_ring_frame *place_of(const cs_frame_list *list, uint32_t depth) SIGNAL_SAFE {
   if (depth < list->head_limit) return &list->frames[depth];
   return &list->frames[list->head_limit + (depth - list->head_limit) % list->tail_limit];
@@ -49,8 +50,8 @@ static cs_ring_frame *append(walk *way, cs_ring_trust trust) SIGNAL_SAFE {
 
 // Unwinds one frame with the frame pointer, for code without tables, such as glibc's assembly code. The word at fp is
 // the caller's frame pointer, and the word at fp + 8 is the return address. The result is accepted only if the new
-// frame pointer is above the old one and the return address is inside code. On AArch64, these two words can be at any
-// place of the frame, so the stack pointer of the caller is not known.
+// frame pointer is above the old one and the return address is inside code. On AArch64, these two words can be anywhere
+// in the function's frame, so the caller's stack pointer is only known to be higher.
 static bool step_by_frame_pointer(walk *way) SIGNAL_SAFE {
   uint64_t *registers = way->registers;
   const uint64_t frame = registers[CS_REGISTER_FRAME_POINTER];
@@ -68,14 +69,13 @@ static bool step_by_frame_pointer(walk *way) SIGNAL_SAFE {
   return true;
 }
 
-// A call of an invalid address has stored only the return address, so all other registers are still the caller's. An
-// address inside an image is also invalid if the bytes at the address are data. In this case, the error code of the
-// fault shows that the processor could not fetch an instruction.
+// Unwinds from a call of an invalid address, which has only stored the return address: all other registers are still
+// the caller's. The address is invalid if no image contains it, or if the fault's error code shows that the processor
+// could not fetch an instruction there.
 static bool step_out_of_bad_call(walk *way) SIGNAL_SAFE {
   uint64_t *registers = way->registers;
   uint64_t pc = 0;
-  // The error code belongs only to the innermost frame. It does not belong to another frame that a signal handler
-  // interrupted.
+  // The error code belongs to the innermost frame, and not to an outer frame that was interrupted by another signal.
   const bool is_innermost = registers[CS_REGISTER_PC] == way->context->general[CS_REGISTER_PC];
   const bool is_bad = is_innermost && cs_registers_show_bad_fetch(way->context);
   if (is_code(registers[CS_REGISTER_PC]) && !is_bad) return false;
@@ -85,7 +85,8 @@ static bool step_out_of_bad_call(walk *way) SIGNAL_SAFE {
   return true;
 }
 
-// Stores what the tables contain about the function whose frame was just unwound.
+// Stores the start of the function whose frame was just unwound. If no async context was found yet, searches for it in
+// this frame.
 static void note_function(walk *way, cs_ring_frame *frame, const uint64_t *registers, bool was_exact) SIGNAL_SAFE {
   frame->function_start = way->scratch->function.start;
   if (way->async.is_found || way->asked_function == frame->function_start) return;
@@ -93,7 +94,8 @@ static void note_function(walk *way, cs_ring_frame *frame, const uint64_t *regis
   way->async.is_found = cs_async_context_of(way->scratch, registers, was_exact, &way->async.context);
 }
 
-// Unwinds one frame by its tables. The tables cannot be used if they need a stack pointer that is not known.
+// Unwinds one frame by its tables. If they need the stack pointer and only a lower bound of it is known, returns
+// CS_CFI_UNKNOWN.
 static cs_cfi_result step_by_tables(walk *way) SIGNAL_SAFE {
   cs_cfi_scratch *scratch = way->scratch;
   if (CS_LEAF_HAS_NO_FRAME) {
@@ -146,7 +148,8 @@ static void reverse(cs_ring_frame *frames, uint32_t from, uint32_t to) SIGNAL_SA
   }
 }
 
-// Sorts the ring buffer of the tail by reversing parts of it three times, and adds its frames to the counts.
+// Sorts the ring buffer of the tail, and adds its frames to the counts. Three reversals rotate the buffer, so that its
+// oldest frame comes first.
 static void finish_tail(const cs_frame_list *list) SIGNAL_SAFE {
   if (*list->total <= list->head_limit) return;
   const uint32_t beyond = *list->total - list->head_limit;
@@ -176,8 +179,8 @@ void cs_unwind(cs_cfi_scratch *scratch, const cs_ring_registers *registers, cons
     cs_ring_frame *frame = append(&way, trust);
     if (!step(&way, frame, &trust, &stop)) break;
     stop = CS_UNWIND_STOP_LIMIT;
-    // The stack pointer must grow with each frame. It is allowed to be lower only after the step out of a signal
-    // handler, where way.is_exact is true. It is allowed to stay the same for a leaf function without a frame.
+    // The stack pointer must grow with each frame. Exceptions: it can stay the same for a leaf function without a
+    // frame, and it can be lower after the step out of a signal handler, for which way.is_exact is true.
     if (may_be_leaf && way.registers[CS_REGISTER_STACK_POINTER] == stack_pointer) continue;
     if (way.registers[CS_REGISTER_STACK_POINTER] <= stack_pointer && !way.is_exact) {
       stop = CS_UNWIND_STOP_LOOP;

@@ -9,11 +9,11 @@
 // If a recursion is too deep for the record, only the innermost and the outermost frames are recorded.
 #define CS_UNWIND_HEAD_LIMIT 128
 #define CS_UNWIND_TAIL_LIMIT 64
-// The number of frames of the smallest possible size (16 bytes) in a stack of 8 MiB. Unwinding all of them takes about
-// 30 ms.
+// The maximum number of frames that are unwound: a stack of 8 MiB with frames of the smallest possible size (16 bytes)
+// has so many. Unwinding all of them takes about 30 ms.
 #define CS_UNWIND_STEP_LIMIT 524288
 
-// The Swift task that the unwind has found, as the address of the task's AsyncContext.
+// The start of the list of async callers: the AsyncContext of the innermost async function on the stack.
 typedef struct cs_async_start {
   uint64_t context;
   bool is_found;
@@ -52,16 +52,16 @@ static inline cs_frame_list cs_record_frames(cs_ring_record *record) SIGNAL_SAFE
 // therefore still correct.
 void cs_unwind(cs_cfi_scratch *scratch, const cs_ring_registers *registers, const cs_frame_list *list) SIGNAL_SAFE;
 
-// Finds the image of each frame. Adds images that were loaded late to the ring's table.
+// Finds the image of each frame. Adds images that were loaded after the shield's start to the ring's table.
 void cs_unwind_find_images(const cs_frame_list *list) SIGNAL_SAFE;
 
-// Finds the AsyncContext of the function in scratch->function, if this function is async. `registers` are the registers
-// in that function.
+// If the function in scratch->function is async, finds its AsyncContext. `registers` are the registers in that
+// function.
 bool cs_async_context_of(cs_cfi_scratch *scratch, const uint64_t registers[CS_REGISTER_COUNT], bool is_exact,
                          uint64_t *ret_context) SIGNAL_SAFE;
 
-// Appends a frame for each context of the linked list. The frame's pc is the address where the context's parent
-// resumes.
+// Appends a frame for each context of the linked list that starts at `context`. The frame's pc is the address where the
+// context's parent resumes.
 void cs_async_append(cs_cfi_scratch *scratch, uint64_t context, const cs_frame_list *list) SIGNAL_SAFE;
 
 // stack.c: in a forked child, releases the working memory that other threads of the parent used.
