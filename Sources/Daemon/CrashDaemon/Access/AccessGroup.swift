@@ -6,7 +6,7 @@ import LinuxSystem
 ///
 /// The operator sets the group with the setting `access.group`.
 public enum AccessGroup: Sendable, Equatable {
-  /// The group with which crashd runs, if this group was created for crashd: its name is crashd, and its ID is below
+  /// The group with which crashd runs, if it is the system group `crashd`: its name is crashd, and its ID is below
   /// 1000.
   case own
   /// No group has access to all crashes.
@@ -26,13 +26,12 @@ public enum AccessGroup: Sendable, Equatable {
   static let ownName = "crashd"
   /// The range of the group IDs that system groups have.
   ///
-  /// Higher IDs belong to the groups of login users. If a login user starts crashd, crashd runs with a group of this
-  /// kind.
+  /// Higher IDs belong to the groups of login users. If a login user starts crashd, crashd runs with such a group.
   private static let systemNumbers: Range<UInt32> = 1..<1_000
   /// The group IDs that mean "no group".
   ///
-  /// The kernel reports 65,534 ("nogroup") for a group that has no ID in this user namespace. The kernel reports the
-  /// highest 32-bit number if there is no group.
+  /// The kernel reports 65,534 ("nogroup") for a group that has no ID in this user namespace. The highest 32-bit number
+  /// is (gid_t)-1, which means that there is no group.
   private static let noNumbers: Set<UInt32> = [65_534, .max]
   private static let longestName = 256
 

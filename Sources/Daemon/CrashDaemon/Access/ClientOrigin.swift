@@ -14,9 +14,9 @@ enum ClientOrigin: Sendable, Equatable {
   /// Compares the namespaces of a peer with crashd's own.
   ///
   /// With SO_PEERPIDFD (Linux 6.5), the pidfd always refers to the process that connected. Older kernels only provide
-  /// the pid of this process, and if the client has already ended, the kernel could have assigned its pid to another
-  /// process. The result is correct for the client anyway: a process never changes its own pid namespace, and cannot
-  /// return to the parent of its user namespace.
+  /// the pid of this process. If the client has already ended, the result can describe another process, to which the
+  /// kernel has assigned this pid. A client cannot gain access by a later change of its namespaces. A process never
+  /// changes its own pid namespace, and cannot return to the parent of its user namespace.
   static func of(_ socket: Int32, _ peer: Peer) -> ClientOrigin {
     guard peer.pid != 0, let pidfd = try? UnixSocket.process(of: socket, pid: peer.pid),
       let text = SmallFile.text(at: "/proc/self/fdinfo/\(pidfd.number)"),

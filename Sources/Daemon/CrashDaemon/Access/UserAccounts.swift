@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Decides which user IDs share one set of limits.
+/// Decides which user IDs share one set of limits (an *account*).
 ///
 /// A user with a range in `/etc/subuid` can start processes under the 65,536 uids of the range (`unshare --map-auto`,
 /// rootless containers). All of these uids share the limits of the user who owns the range. The visibility of crashes
@@ -19,8 +19,8 @@ final class UserAccounts: Sendable {
     var read_ns: UInt64?
     /// The account of each uid that was looked up earlier.
     ///
-    /// The account of a uid must not change while crashd runs, because a permit must be returned to the account that
-    /// took the permit.
+    /// The account of a uid must not change while crashd runs, because a permit (the right to do one of a limited
+    /// number of jobs) must be returned to the account that took it.
     var known: [UInt32: UInt32] = [:]
   }
 
@@ -76,7 +76,7 @@ final class UserAccounts: Sendable {
       }
       // Ranges that root owns are not assigned to root's account, because root's containers have limits of their own.
       // If only a name service can resolve the owner's name, the file `/etc/passwd` does not contain the owner's uid.
-      // For an owner without a uid, the account is the first uid of the owner's first range.
+      // For both kinds of owners, the account is the first uid of the owner's first range.
       let owner = (UInt32(fields[0]) ?? names[fields[0]]).flatMap { isTrusted($0) ? nil : $0 }
       let account = owner ?? firsts[fields[0], default: first]
       firsts[fields[0]] = account

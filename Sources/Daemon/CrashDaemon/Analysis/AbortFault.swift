@@ -4,12 +4,12 @@ import Glibc
 /// The fault that `abort()` causes on purpose if SIGABRT did not end the process.
 ///
 /// In the first process of a pid namespace, the kernel drops a signal that the process sends to itself if the signal
-/// has the default action. `abort()` then executes an instruction that faults, which ends the process. The ring has two
-/// records of such a crash, and only the first record describes the cause.
+/// has the default action. `abort()` then executes an instruction that faults, which ends the process. The process
+/// writes two records of such a crash, and only the first record describes the cause.
 extension RingContents {
   /// The ring contents without the records of the faults that `abort()` causes.
   ///
-  /// The record of SIGABRT then counts as the crash that ended the process.
+  /// Without these records, the record of SIGABRT counts as the crash that ended the process.
   var withoutAbortFaults: RingContents {
     var contents = self
     for fault in records {
@@ -22,8 +22,9 @@ extension RingContents {
 }
 
 extension CrashRecord {
-  /// The maximum number of innermost frames in the record of SIGABRT: `abort()` and the functions that it calls to send
-  /// the signal.
+  /// The maximum number of frames of `abort()` and of the functions that it calls to send the signal.
+  ///
+  /// These functions are the innermost frames in the record of SIGABRT.
   private static let senderDepth = 6
   /// The number of callers of `abort()` that are compared between the two records.
   private static let callerCount = 8

@@ -8,7 +8,8 @@ struct CrashFacts: Sendable {
   var record: CrashRecord
   /// The pid that the process has in its own pid namespace.
   var pid: Int32
-  /// The reason in the name of the inlined function `Swift runtime failure: …` at the faulting instruction.
+  /// The reason of a trap, from the name of the inlined function `Swift runtime failure: …` at the faulting
+  /// instruction.
   var runtimeFailure: String?
   /// The loaded images, with their addresses.
   var images: [RingContents.Image]
@@ -24,14 +25,15 @@ struct CrashFacts: Sendable {
   var heap: HeapFacts
   /// The field that the program accessed through a pointer that was probably null.
   var field: CrashReport.AccessedField?
-  /// The classes that the process protected, in the order of their numbers in the ring.
+  /// The classes that the process protected against use-after-free, in the order of their numbers in the ring.
   var protectedClasses: [ProtectedClass] = []
-  /// The records of freed objects that had left the quarantine and whose address is in a register.
+  /// The records of freed objects whose address is in a register and that had left the quarantine, which keeps freed
+  /// objects for a while.
   var freedRecords: [FreedRecord] = []
-  /// The records of freed objects that are still in quarantine and whose address is in a register.
+  /// The records of freed objects whose address is in a register and that are still in quarantine.
   var held: [FreedRecord] = []
-  /// The classes that the object at `objectInQuestion` can have, according to the variables in scope or the code of
-  /// functions.
+  /// The classes that the code can expect at `objectInQuestion`, the address of the supposed object, according to the
+  /// variables in scope or the code of functions.
   var expectedClasses: [ExpectedClass] = []
   /// The bytes of code before pc in the image; empty if crashd did not read them.
   var codeBefore: [UInt8] = []
@@ -39,7 +41,7 @@ struct CrashFacts: Sendable {
   var page: PageEvidence?
   /// The runtime error message that belongs to this crash; empty if no recorded message belongs to this crash.
   let message: String
-  /// The runtime error messages that were written before the crash.
+  /// The recorded runtime error messages that do not belong to this crash.
   let earlierMessages: String
 
   init(
@@ -107,8 +109,8 @@ struct CrashFacts: Sendable {
   /// can have on AArch64.
   ///
   /// For a general protection fault, si_addr is 0 and is not an address. If the faulting address is computed from rsp
-  /// or rbp, the processor reports a stack fault instead. Linux then sends SIGBUS. On AArch64, Linux sends SIGSEGV with
-  /// SEGV_MAPERR and the address. Under qemu-user, the address is 0.
+  /// or rbp, the processor reports a stack fault instead. For a stack fault, Linux sends SIGBUS. On AArch64, Linux
+  /// sends SIGSEGV with SEGV_MAPERR and the address. Under qemu-user, the address is 0.
   var isGeneralProtection: Bool {
     switch record.architecture {
     case .x86_64:
@@ -138,7 +140,9 @@ struct CrashFacts: Sendable {
   /// field has another meaning.
   var hasSender: Bool { Self.senderCodes.contains(record.code) }
   var isSentByOther: Bool { hasSender && record.senderPid != pid }
-  /// Whether the sender is outside the process's pid namespace; in this case, the kernel reports pid 0.
+  /// Whether the sender is outside the process's pid namespace.
+  ///
+  /// For such a sender, the kernel reports pid 0.
   var isSentFromOutside: Bool { isSentByOther && record.senderPid == 0 }
 
   // The values of si_code for which siginfo contains a sender: SI_USER, SI_QUEUE and SI_TKILL.
@@ -164,7 +168,7 @@ struct CrashFacts: Sendable {
   /// Whether the processor faulted when it fetched an instruction from the faulting address.
   ///
   /// Old processors do not set bit 4 of the error code. Therefore, the result is also true if the faulting address
-  /// equals pc and the access was not a write. Code can write to its own address.
+  /// equals pc and the access was not a write. A write is excluded, because code can write to its own address.
   var isFetch: Bool {
     let isMarked =
       switch record.architecture {
@@ -183,7 +187,7 @@ struct CrashFacts: Sendable {
   var stackPointer: UInt64 { record.register(architecture.stackPointer) }
   var address: String { Address(record.address).description }
 
-  /// Whether the faulting address is near the stack pointer, in the direction in which the stack grows.
+  /// Whether the faulting address is at most 64 KiB below or less than 4 KiB above the stack pointer.
   var isNearStackPointer: Bool {
     let below = stackPointer &- record.address
     let above = record.address &- stackPointer
@@ -211,7 +215,8 @@ struct CrashFacts: Sendable {
   /// canonical.
   var mayBeNonCanonical: Bool {
     if architecture == .aarch64 { return true }
-    // Exclude a nonzero error code, because then a segment or an interrupt caused the fault, and not an address.
+    // Exclude a nonzero error code, because it shows that a segment or an interrupt caused the fault, and not an
+    // address.
     guard record.errorCode == 0 else { return false }
     guard let instruction, !instruction.hasUnknownOperand else { return true }
     if instruction.operands.contains(where: { !isCanonical($0.address(record.registers)) }) { return true }
@@ -235,7 +240,7 @@ struct CrashFacts: Sendable {
 
   /// The demangled exception type.
   ///
-  /// In the record, the type name alone is not a complete symbol. With the prefix `_ZTS`, the recorded name is the
+  /// The record contains only the mangled type name, which is not a complete symbol. The prefix `_ZTS` makes it the
   /// symbol of the type_info name, which can be demangled.
   var exceptionType: String {
     guard Self.isShort(record.exceptionType) else { return CleanText.line(record.exceptionType) }
@@ -267,7 +272,8 @@ struct CrashFacts: Sendable {
     }
   }
 
-  /// The check that failed, which is the second part of the key; unknown for memory faults and signals from outside.
+  /// The check that failed, which is the second part of the group's key; unknown for memory faults and signals from
+  /// outside.
   var check: FailedCheck {
     guard !isSentByOther, [SIGILL, SIGTRAP, SIGABRT].contains(record.signal) else { return .unknown }
     return FailedCheck(failure: isTrapWithReason ? runtimeFailure : nil, message: message)
@@ -301,15 +307,17 @@ struct CrashFacts: Sendable {
     return "\(name)+\(Address(address &- image.bias))"
   }
 
-  /// Returns the location of an address as a part of a sentence, such as ` (in libshop.so+0x1234)`; empty if it is
-  /// unknown.
+  /// Returns the location of an address as a part of a sentence, such as ` (in libshop.so+0x1234)`; empty if the
+  /// location is unknown.
   func what(at address: UInt64) -> String {
     if let place = place(of: address) { return " (in \(CleanText.line(place)))" }
     let stackEnd = record.stackStart &+ UInt64(record.stack.count)
     return record.stackStart <= address && address < stackEnd ? " (on the stack)" : ""
   }
 
-  /// Whether the crash is in a deinit that the quarantine had deferred and that the shield's thread runs.
+  /// Whether the crash is in a deinit that the quarantine of deallocated objects had deferred.
+  ///
+  /// A thread of the in-process library runs such a deinit.
   var isDeferredDeinit: Bool {
     frames.contains { $0.mangled == "cs_evict_deferred" || $0.function == "cs_evict_deferred" }
   }

@@ -16,8 +16,9 @@ enum FailedCheck: Sendable, Equatable {
   case unknown
 
   private static let textLimit = 60
-  /// The messages of checks that the compiler emits, and whose prefix is therefore the path of a source file of the
-  /// program.
+  /// The first words of the messages of checks that the compiler emits.
+  ///
+  /// The path before these words is that of a source file of the program, because the check is in the program's code.
   private static let ofCompiler = [
     "Unexpectedly found nil while", "'try!' expression unexpectedly raised an error", cast,
     "Fatal access conflict detected", "Attempted to read an unowned reference", "Incorrect actor executor assumption",
@@ -49,7 +50,8 @@ enum FailedCheck: Sendable, Equatable {
     }
   }
 
-  /// The words of a message up to its first number or value; numbers and values differ from crash to crash.
+  /// Returns the words of a message up to its first number or value, because numbers and values differ from crash to
+  /// crash.
   private static func words(_ text: String) -> String {
     if text.hasPrefix(cast) { return target(ofCast: text) }
     if let check = ofCompiler.first(where: text.hasPrefix) { return check }
@@ -57,10 +59,10 @@ enum FailedCheck: Sendable, Equatable {
     return CleanText.line(String(start.prefix(textLimit)))
   }
 
-  /// The message of a failed cast without addresses, with the type to which the program casts.
+  /// Returns the message of a failed cast, reduced to the type to which the program casts.
   ///
-  /// The message is `Could not cast value of type 'A' (0x7f00) to 'B' (0x7f01).` The type A is left out, because it
-  /// depends on the value that was cast.
+  /// The whole message is `Could not cast value of type 'A' (0x7f00) to 'B' (0x7f01).` The result omits the type A,
+  /// because A depends on the value that was cast.
   private static func target(ofCast text: String) -> String {
     guard let start = text.firstRange(of: " to '") else { return cast }
     return CleanText.line("\(cast) to \(text[start.upperBound...].prefix { $0 != "'" }.prefix(textLimit))")

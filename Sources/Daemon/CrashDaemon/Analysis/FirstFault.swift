@@ -6,7 +6,8 @@ import Glibc
 ///
 /// faulthandler, glog and many loggers catch a signal, log it, and raise the signal again. In this case, the crash
 /// record describes the call of `raise` and not the fault. When the fault started the program's handler, the kernel
-/// pushed a signal frame onto the stack. The frames below the signal frame are the frames of the fault.
+/// pushed a signal frame onto the stack. The frames that unwinding reaches after the signal frame are the frames of the
+/// fault.
 struct FirstFault: Sendable {
   /// The record that the shield's handler would have written at the first fault.
   var record: CrashRecord
@@ -34,7 +35,7 @@ struct FirstFault: Sendable {
     var found = first
     (found.senderPid, found.senderUid) = (0, 0)
     // Remove the code bytes, because they come from the call of `raise`. The record does not contain the code bytes at
-    // the first fault.
+    // the pc of the first fault.
     found.instruction = []
     found.frames.removeFirst(number)
     found.frameHead = max(0, record.frameHead - number)
@@ -51,7 +52,8 @@ struct FirstFault: Sendable {
   /// Returns a copy of the record with the signal and the registers that a signal frame contains; also returns the
   /// stack pointer of the interrupted code.
   ///
-  /// The frame of the program's handler is directly above the signal frame.
+  /// The frame with the index `number` is that of the interrupted code. On x86-64, the frame before it is the
+  /// trampoline, to which the program's handler returns.
   private static func interrupted(_ record: CrashRecord, at number: Int) -> (record: CrashRecord, sp: UInt64)? {
     let pc = record.frames[number].pc
     var first = record
@@ -75,8 +77,8 @@ struct FirstFault: Sendable {
 }
 
 extension FirstFault {
-  /// Handles the case that the program's handler returned before the re-raised signal was delivered, because the signal
-  /// was blocked.
+  /// Returns the original fault if the re-raised signal was blocked, so that the program's handler returned before the
+  /// signal was delivered.
   ///
   /// In this case, the record contains the registers of the fault, and the processor's exception number.
   private static func pending(_ record: CrashRecord) -> CrashRecord? {

@@ -10,10 +10,10 @@ struct FrameExpansion<Symbols: SymbolLookup> {
 
   struct Result: Sendable {
     var frames: [CrashReport.Frame] = []
-    /// The reason in the name of the inlined function `Swift runtime failure: …` at the innermost frame.
+    /// The reason of a trap, from the name of the inlined function `Swift runtime failure: …` at the innermost frame.
     ///
-    /// At an address where code traps, swiftc inlines a function without code whose name contains the reason. The
-    /// result does not contain a frame for this function.
+    /// swiftc marks the address of a trap with an inlined function. This function has no code, and its name contains
+    /// the reason. The result does not contain a frame for this function.
     var runtimeFailure: String?
     /// The number of frames that the record omits.
     var omitted: Int?
@@ -71,7 +71,8 @@ struct FrameExpansion<Symbols: SymbolLookup> {
     return result
   }
 
-  /// Sets a function without a source file to not in-app if its module belongs to a dependency.
+  /// Marks a function without a source file as not in-app (not the program's own) if its module belongs to a
+  /// dependency.
   ///
   /// A module is treated as a dependency if the source file of another function of the module belongs to a dependency.
   private static func disownDependencies(in frames: inout [CrashReport.Frame]) {

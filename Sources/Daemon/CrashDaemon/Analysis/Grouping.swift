@@ -2,12 +2,12 @@ import CrashReport
 import CrashSymbols
 
 /// Groups crashes by the kind of crash, by the check that failed, and by the simplified name of the topmost in-app
-/// function.
+/// function (a function of the program itself).
 ///
-/// If the topmost function only checks or accesses what its caller passed, the caller has the defect
-/// (docs/decisions/0146). If the topmost function is a check, the key also contains its caller. If the topmost function
-/// is a utility, the key contains the caller instead of the utility. The key contains no other callers: their frames
-/// depend on the thread, on the build and on the route to the crash.
+/// If the topmost function only checks what its caller passed (a check), or only accesses it (a utility), the caller
+/// has the defect (docs/decisions/0146). For a check, the key also contains its caller. For a utility, the key contains
+/// the caller instead of the utility. The key contains no other callers: their frames depend on the thread, on the
+/// build and on the route to the crash.
 ///
 /// For a check of the standard library or of the compiler, the key also contains the source column of the check.
 ///
@@ -17,11 +17,12 @@ import CrashSymbols
 ///
 /// Each crash has two more keys. The coarse key finds similar groups. The coarse key contains only the kind and the
 /// topmost name. The exact key contains build IDs and offsets. Therefore, only crashes of the same build have the same
-/// exact key. A fleet connects the keys of two versions by equal exact keys, so all crashes with one exact key should
-/// have the same key, and a new version should not change exact keys (docs/decisions/0151).
+/// exact key. A fleet server, which collects reports of many machines, connects the keys of two versions of the
+/// algorithm by equal exact keys. For this, all crashes with one exact key should have the same key, and a new version
+/// should not change exact keys (docs/decisions/0151).
 enum Grouping {
-  /// The maximum number of names in the key of a crash without in-app frames, and the maximum number of offsets in an
-  /// exact key.
+  /// The maximum number of names in the key of a crash without in-app frames, and the maximum number of in-app frames
+  /// whose offsets follow that of the faulting instruction in an exact key.
   static let frameCount = 3
   /// The version of the algorithm that computes the keys.
   ///
@@ -29,7 +30,7 @@ enum Grouping {
   /// reports.
   ///
   /// Version 2 made the following changes:
-  /// - Names of operator functions are no longer removed.
+  /// - The names of operator functions are no longer removed from the keys.
   /// - The keys omit specialized thunks, and callers that are possibly missing in other builds.
   /// - `$main` is an entry point even if it throws.
   /// - Errors that are thrown at top level have separate groups.
@@ -63,12 +64,11 @@ enum Grouping {
     let isNameless = own.first?.mangled.isEmpty == true
     let caller = isNameless && own.first == thread.frames.first ? own.dropFirst().first : nil
     if isNameless && caller.map({ $0.mangled.isEmpty || isEntryPoint($0.mangled) }) ?? true {
-      // In this case, the program's symbols are stripped. The only names in the program's stack are names of system
-      // functions, which other programs call, too. Offsets distinguish the crashes of a stripped program, but only
-      // within one build.
+      // The program's symbols are stripped. The only names in the program's stack are names of system functions, which
+      // other programs call, too. Offsets distinguish the crashes of a stripped program, but only within one build.
       parts = [process] + names + self.places(own, images)
     } else if significant(own, limit: 1).isEmpty {
-      // In this case, the stack has no in-app frame, and possibly no function names at all.
+      // The stack has no in-app frame, and possibly no function names at all.
       parts = [process] + names
     } else {
       parts = names
@@ -83,8 +83,8 @@ enum Grouping {
   ///
   /// The column distinguishes several checks of one function, such as two subscripts. Unlike the line, the column does
   /// not change when lines are added. The column is equal in debug builds and in optimized builds, as `make grouping`
-  /// measures. For memory faults, the columns of two builds differ. For checks that the source states, the column is
-  /// mostly the indentation.
+  /// measures. For memory faults, the columns of two builds differ. The column of a check in the source, such as
+  /// `fatalError()`, is mostly its indentation.
   private static func column(_ named: CrashReport.Frame?, _ check: FailedCheck) -> [String] {
     guard check.hasColumn, let column = named?.column, column > 0 else { return [] }
     return ["column \(column)"]
@@ -102,7 +102,7 @@ enum Grouping {
 
   /// Returns the offsets of the faulting instruction and of the topmost in-app frames in their images.
   ///
-  /// The offset of the faulting instruction alone is not sufficient. In a debug build, every trap is in the same
+  /// The offset of the faulting instruction alone is not sufficient, because in a debug build every trap is in the same
   /// function of the Swift runtime.
   private static func places(_ frames: [CrashReport.Frame], _ images: [CrashReport.Image]) -> [String] {
     var seen: Set<Address> = []
@@ -119,8 +119,7 @@ enum Grouping {
 
   /// Returns the crash group of an unreported exit.
   ///
-  /// An unreported exit is an exit without a crash record, so it has no frames. The key of an unreported exit consists
-  /// of the program and the kind of exit.
+  /// Such an exit has no crash record and no frames, so the key consists of the program and the kind of exit.
   static func group(ofSilent death: SilentDeath, process: String, build: String) -> CrashReport.Group {
     let parts = ["silent death", death.title, process]
     return CrashReport.Group(
@@ -197,7 +196,7 @@ enum Grouping {
   ///
   /// An optimized closure often ends with a tail call, which leaves no frame. A merged function has the name of only
   /// one of the functions that were merged. `__deallocating_deinit` either calls or inlines `deinit`, and
-  /// `__allocating_init` either calls or inlines `init`. The name of the crashing function is always a part of the key.
+  /// `__allocating_init` either calls or inlines `init`. This function judges only callers.
   private static func isUncertain(caller frame: CrashReport.Frame, _ name: String) -> Bool {
     name.contains("closure in ") || name.hasSuffix(".__deallocating_deinit") || name.contains(".__allocating_init(")
       || Demangler.isMerged(frame.mangled)

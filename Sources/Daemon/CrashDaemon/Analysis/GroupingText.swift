@@ -64,7 +64,8 @@ enum GroupingText {
     return rest.dropFirst(prefix.count)
   }
 
-  /// Removes ` #1` after the name of a numbered entity, and ` in _` with 32 hexadecimal digits.
+  /// Removes a number such as ` #1` after `closure`, and ` in _` with 32 hexadecimal digits, which marks a private
+  /// name.
   private static func withoutNumbers(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
     var kept: [UInt8] = []
     kept.reserveCapacity(bytes.count)

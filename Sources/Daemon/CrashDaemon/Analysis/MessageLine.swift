@@ -1,7 +1,8 @@
 import CrashReport
 
 extension [CrashReport.Frame] {
-  /// Returns the frames, and adds a source line to the innermost in-app frame if this frame has no source line.
+  /// Returns the frames, and adds a source line to the innermost in-app frame (a frame of the program itself) if this
+  /// frame has none.
   ///
   /// The line is taken from the runtime error message. swiftc merges the calls of `fatalError` in a function and
   /// assigns line 0 to them, but the message contains the original line.

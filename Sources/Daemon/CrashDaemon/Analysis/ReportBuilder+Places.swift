@@ -2,8 +2,8 @@ import CrashReport
 import CrashRing
 import CrashSymbols
 
-// Selects the addresses in a crashed thread's stack for which crashd requests variables, classes or code in addition to
-// names and lines.
+// Selects the addresses in a crashed thread's stack for which crash-analyse reads variables, classes or code in
+// addition to names and lines.
 extension ReportBuilder {
   /// An address in a function whose variables or code can show the type of an object.
   ///
@@ -13,14 +13,13 @@ extension ReportBuilder {
     var linkAddress: UInt64
     /// Whether this is the faulting address.
     ///
-    /// The record contains all registers only for the faulting address. Therefore, debug information can show the
-    /// values of variables that are in registers, and the code before the address can show from where a register was
-    /// loaded.
+    /// Only for the faulting address, the record contains all registers. They show the values of variables that are in
+    /// registers. Together with the code before the address, they also show from where a register was loaded.
     var hasScope: Bool
   }
 
-  /// The addresses to describe: the address where the first crashed thread dereferenced a null pointer or used a block
-  /// that is not the expected object.
+  /// The addresses for which crashd requests variables, classes or code: the address where the first crashed thread
+  /// dereferenced a null pointer or used a block that is not the expected object.
   ///
   /// If the thread used such a block, the result also contains the addresses of callers in Swift code. The callers are
   /// needed because the fault itself can be in the runtime, or in code that refers to no class.

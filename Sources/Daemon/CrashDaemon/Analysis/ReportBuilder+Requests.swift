@@ -14,7 +14,8 @@ extension CrashReport.Request {
   }
 }
 
-// Adds the requests of the process to a report, and describes how containment reacted to the crash.
+// Adds the requests of the process to a report, and describes how containment reacted to the crash. With containment, a
+// trap ends its request instead of the process. During a drain, the process finishes its other requests before it ends.
 extension ReportBuilder {
   /// Adds the requests in flight and the numbers of requests.
   ///
@@ -31,8 +32,8 @@ extension ReportBuilder {
         begun: Int(clamping: counts.begun), finished: Int(clamping: counts.finished),
         failed: Int(clamping: counts.failed), lost: Int(clamping: counts.unended),
         isLookupRefused: counts.isLookupRefused ? true : nil)
-      // Select the requests in which a thread crashed, because a trap marks its own request as trapped. The other
-      // trapped requests were contained before the crash.
+      // Select only the trapped requests in which a thread of this report crashed. The traps of the other trapped
+      // requests were contained before the crash.
       let trapped = contents.requests.trapped.filter { crashed.contains(Int(clamping: $0.number)) }
       let requests = (contents.requests.running + trapped)
         .sorted { ($0.startTime_ns, $0.number) < ($1.startTime_ns, $1.number) }
@@ -55,8 +56,8 @@ extension ReportBuilder {
   ///   - record: The record of the first crashed thread; nil if no thread crashed.
   func putContainment(into report: inout CrashReport, _ record: CrashRecord?) {
     guard let containment = contents.containment else { return }
-    // In the mode `drain`, the signal handler records the reason `budget`, because the budget is 0. Omit this reason,
-    // because the mode already explains why the process drains.
+    // In the mode `drain`, the signal handler records the reason `budget`, because the budget of contained traps is 0
+    // in this mode. Omit this reason, because the mode already explains why the process drains.
     let reason = record?.verdictReason
     let isByMode = containment.mode == .drain && reason == .budget
     // A missing record means that the report is about an unreported exit during a drain.

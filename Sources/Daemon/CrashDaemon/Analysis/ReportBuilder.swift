@@ -4,7 +4,7 @@ import CrashSymbols
 import Glibc
 import Synchronization
 
-/// Builds the report of a process from its ring and the symbols, without side effects.
+/// Builds the report of a process from its ring (crash records) and the symbols, without side effects.
 struct ReportBuilder<Symbols: SymbolLookup> {
   let contents: RingContents
   let process: ProcessFacts
@@ -13,7 +13,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   var context: ProcessContext
   /// The variables in scope at the address of the first crash; nil if crashd did not request them.
   var scope: ScopeDescription?
-  /// The classes whose names occur in the functions of the call stack.
+  /// The classes to which the code of the functions in the call stack refers.
   var namedClasses: [ScopeDescription.NamedClass] = []
   /// The code before the instruction of the first crash; empty if crashd did not request it.
   var codeBefore: [UInt8] = []
@@ -25,7 +25,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   var earlierField: CrashReport.AccessedField?
   /// The diagnosis of an earlier analysis.
   var earlierDiagnosis: CrashReport.Diagnosis?
-  /// Whether the process is known to have ended during its drain.
+  /// Whether the process is known to have ended during its drain, in which it finishes its other requests after a trap.
   var hasInterruptedDrain = false
   /// The signal that ended the process; nil if it is not known yet.
   var endSignal: Int32?
@@ -115,8 +115,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
 
   /// The reason why the report contains no memory; nil if it contains memory.
   ///
-  /// A record that the process wrote before memory was withheld still contains memory. A report from such a record is
-  /// an ordinary report with memory.
+  /// A record that the process wrote before the operator withheld memory still contains memory. A report from such a
+  /// record is an ordinary report with memory.
   private var memoryOmitted: CrashReport.MemoryOmission? {
     guard contents.records.allSatisfy({ $0.stack.isEmpty && $0.memory.isEmpty }) else { return nil }
     switch contents.memory.mode {
@@ -157,7 +157,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
 
   /// Adds to the report why function names are missing, and why lines of in-app frames are missing.
   ///
-  /// Frames that are not in-app never have lines.
+  /// In-app frames belong to the program itself. Missing lines of other frames are not mentioned, because most
+  /// libraries have no debug information.
   private func noteGaps(in report: inout CrashReport) {
     var (nameless, own): (Set<String>, Set<String>) = ([], [])
     for thread in report.threads {
@@ -182,8 +183,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
 
   /// Returns the frame that the diagnosis names: the first in-app function.
   ///
-  /// If there is no in-app function, the frame is the first named function that is neither of the Swift runtime nor
-  /// compiler-generated.
+  /// If there is no in-app function, the frame is that of the first named function that belongs neither to a runtime
+  /// nor to generated code, and that is no entry point.
   private static func place(in frames: [CrashReport.Frame]) -> CrashReport.Frame? {
     frames.first { $0.isOwn && !$0.function.isEmpty }
       ?? frames.first {
@@ -193,9 +194,9 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       }
   }
 
-  /// The threads that the thread sweep sampled and that did not crash after the sample.
+  /// The threads whose stacks the handler collected (the thread sweep), without the threads that crashed.
   ///
-  /// A thread is included if it crashed before the sample and the process survived this crash.
+  /// A crashed thread is included if the process survived its crash.
   private var others: [ThreadRecord] {
     let crashed = Set(contents.records.filter { $0.sequence >= contents.survived }.map(\.tid))
     return contents.threads.filter { !crashed.contains($0.tid) }
@@ -207,7 +208,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       pid: Int(process.peer.pid), uid: Int(process.peer.uid), name: identity.name, executable: identity.executable,
       buildID: process.buildID, startTime: Moment(nanoseconds: identity.startTime_ns).description, unit: process.unit)
     found.architecture = identity.architecture.rawValue
-    // The user who imported a record line was able to read it, so the report is not restricted to root.
+    // The user who imported a record line (a crash record as text) was able to read this line, so the report is not
+    // restricted to root.
     let isRestricted = process.isRestricted || contents.memory.isRestricted && !process.isImported
     if isRestricted { found.isRestricted = true }
     if process.isPIDClaimed { found.isPIDClaimed = true }
@@ -284,8 +286,9 @@ extension ReportBuilder {
     return expansion(shares: contents.records.count).frames(of: walk).frames
   }
 
-  /// Assigns one half of the limit on the size of strings to all crashed threads together, and the other half to all
-  /// other threads together.
+  /// Returns the expansion for one of `shares` threads, which divide half of the report's limit on strings.
+  ///
+  /// The crashed threads share one half of the limit, and all other threads share the other half.
   func expansion(shares: Int) -> FrameExpansion<Symbols> {
     FrameExpansion(images: contents.images, symbols: symbols, limitBytes: Self.frameLimitBytes / 2 / max(1, shares))
   }

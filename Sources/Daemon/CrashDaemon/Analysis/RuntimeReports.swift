@@ -2,18 +2,19 @@ import CrashReport
 
 /// The messages of the Swift runtime, divided into the message of the crash and the messages before it.
 ///
-/// The runtime appends messages during the whole life of the process. For example, a warning about a leaked
+/// The runtime collects its messages during the whole life of the process. For example, a warning about a leaked
 /// continuation can precede a trap by days.
 struct RuntimeReports: Sendable, Equatable {
   /// The last message; empty if the last message is a warning.
   var last: String
   /// Whether the last message is of a kind that ends the process.
   var isFatal: Bool
-  /// All messages before the last message.
+  /// All messages before `last`; all messages if `last` is empty.
   var earlier: String
 
   init(_ text: String) {
-    // A message can have several lines. The last message begins at its first line and ends at the end of `text`.
+    // A message can have several lines. The last fatal message begins at the last line that can begin one, and ends at
+    // the end of `text`.
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     let start = lines.lastIndex(where: Self.beginsFatal)
     if let start {
@@ -41,8 +42,7 @@ struct RuntimeReports: Sendable, Equatable {
     return lines.joined(separator: "\n")
   }
 
-  /// The prefixes of the standard library's fatal messages, in front of which the message can contain a file and a
-  /// line.
+  /// The first words of the standard library's fatal messages; a file and a line can precede these words.
   private static let fatalWords = ["Fatal error", "Precondition failed", "Assertion failed"]
   /// The beginnings of all other messages with which the Swift runtime ends the process.
   private static let fatalBeginnings = [
@@ -110,7 +110,7 @@ extension CrashFacts {
     for frame in frames.prefix(reportingReach) {
       if reportingFunctions.contains(where: frame.mangled.contains) { return reports.last }
       // If a frame has no name, it is unknown which function stopped the program. In this case, return the message only
-      // if it is fatal.
+      // if it is fatal, or if the frame is in a library of the Swift runtime.
       if frame.mangled.isEmpty, !isImage(frame, "libc.so") {
         return reports.isFatal || isImage(frame, "libswift") ? reports.last : ""
       }

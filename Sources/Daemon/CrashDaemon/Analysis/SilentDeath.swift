@@ -21,7 +21,8 @@ struct SilentDeath: Sendable {
 
   /// Whether the end of the process can be an unreported exit.
   ///
-  /// The check does not read the ring, because most processes end normally and reading the ring would be expensive.
+  /// The check does not read the process's records, because most processes end normally and reading the records would
+  /// be expensive.
   static func isPossible(_ ended: EndedProcess, hasCrashed: Bool) -> Bool {
     switch ended.end {
     case .goesOn: return false
@@ -41,7 +42,7 @@ struct SilentDeath: Sendable {
   /// Also returns nil if there is no evidence of an abnormal end.
   /// - Parameters:
   ///   - ended: The process, and how it ended.
-  ///   - losses: The number of losses by kind, as counted when crashd read the ring.
+  ///   - losses: The losses that the ring counted, by kind, such as `torn` for records that the handler did not finish.
   ///   - hasCrashed: Whether a report of a crash of this process exists.
   init?(_ ended: EndedProcess, losses: [String: Int], hasCrashed: Bool = false) {
     guard Self.isPossible(ended, hasCrashed: hasCrashed) else { return nil }

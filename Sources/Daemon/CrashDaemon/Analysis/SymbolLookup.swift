@@ -15,11 +15,13 @@ extension SymbolLookup {
 
 /// Symbolicates addresses with open symbol caches.
 struct OpenCaches: SymbolLookup {
-  /// The link addresses that were requested, whether or not they have a symbol, by build ID.
+  /// The link addresses (addresses in the image file) that were requested, whether or not they have a symbol, by build
+  /// ID.
   var asked: [String: Set<UInt64>] = [:]
   var caches: [String: SymbolCache] = [:]
   var gaps: [String: SymbolGap] = [:]
-  /// The function names that crashd must not demangle, because demangling failed or took too long.
+  /// The function names that crashd must not demangle, because a child process crashed or took too long when it
+  /// demangled them.
   var unreadable: Set<String> = []
 
   /// The names of the functions at the requested addresses.
@@ -34,8 +36,8 @@ struct OpenCaches: SymbolLookup {
 
   /// Whether all addresses in `wanted` were requested when the caches were opened.
   ///
-  /// A cache that was built for one crash covers only the requested addresses, and crashd checked only the names at
-  /// these addresses.
+  /// A cache that was built for one crash covers only the requested addresses, and crashd has checked only for the
+  /// names at these addresses whether it can demangle them safely.
   func cover(_ wanted: [String: Set<UInt64>]) -> Bool {
     wanted.allSatisfy { buildID, addresses in
       guard let known = asked[buildID] else { return false }
@@ -44,7 +46,8 @@ struct OpenCaches: SymbolLookup {
   }
 
   func frames(buildID: String, linkAddress: UInt64) -> [SourceFrame] {
-    // Return no names for addresses that were not requested, because crashd did not check the names there.
+    // Return no names for addresses that were not requested, because crashd has not checked whether it can demangle the
+    // names there.
     guard asked[buildID]?.contains(linkAddress) == true, let cache = caches[buildID] else { return [] }
     return cache.framesWithNearestLines(at: linkAddress).map { frame in
       guard unreadable.contains(frame.mangled) else { return frame }
@@ -71,8 +74,8 @@ extension CrashRecord.Frame {
 extension RingContents {
   /// The link addresses of all frames in the ring, by build ID.
   ///
-  /// The frames are those in crash records, in the stacks of guard pages and the quarantine, in earlier incidents, and
-  /// of replaced handlers.
+  /// The frames come from crash records, from the stacks that guard pages and the quarantine recorded, and from earlier
+  /// incidents. The addresses of signal handlers that replaced the shield's handlers are included, too.
   var addressesOfFrames: [String: Set<UInt64>] {
     let images = Dictionary(images.map { ($0.index, $0) }) { first, _ in first }
     var addresses: [String: Set<UInt64>] = [:]

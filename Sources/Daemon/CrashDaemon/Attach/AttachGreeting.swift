@@ -4,7 +4,8 @@ import CrashRing
 import Glibc
 import LinuxSystem
 
-/// Checks the first message of a process (its hello), which contains the descriptors of the ring and of the images.
+/// Checks the first message of a process (its hello), which contains the descriptors of the ring (the shared memory for
+/// crash records) and of the images.
 enum AttachGreeting {
   /// Checks the contents of a hello and maps the ring.
   /// - Parameters:
@@ -108,9 +109,10 @@ extension ProcessFacts {
 /// The owner of a process's files in `/proc` (proc(5)).
 ///
 /// For a dumpable process, the owner is the effective user. Otherwise, the owner is root (of the process's user
-/// namespace). The directory of the process itself always belongs to the effective user. A process is not dumpable if
-/// it was started with set-user-id or file capabilities, has changed its user, or has called `prctl(PR_SET_DUMPABLE,
-/// 0)`. crashd asks the kernel for the owner, because crashd does not trust reports of the library in the process.
+/// namespace). The directory `/proc/PID` itself always belongs to the effective user, so crashd reads the owner of a
+/// file in it. A process is not dumpable if it was started with set-user-id or file capabilities, has changed its user,
+/// or has called `prctl(PR_SET_DUMPABLE, 0)`. crashd asks the kernel for the owner, because crashd does not trust
+/// reports of the library in the process.
 enum ProcessOwner {
   static func of(pid: Int32) -> UInt32? {
     var status = stat()

@@ -5,9 +5,10 @@ import CrashRing
 struct AttachRefusal: Error, Equatable {
   var status: cs_attach_status
   var reason: String
-  /// Whether crashd refuses the process because the program has overwritten its ring.
+  /// Whether crashd refuses the process because the program has overwritten its ring (the shared memory for crash
+  /// records).
   ///
-  /// In this case, crashd cannot read a crash from the ring.
+  /// crashd cannot read a crash from such a ring.
   var isLoss = false
 
   static func malformed(_ reason: String) -> AttachRefusal { AttachRefusal(status: .malformed, reason: reason) }

@@ -1,4 +1,5 @@
-// Sends plans and other control messages to processes.
+// Sends plans and other control messages to processes. A plan states which classes a process must protect against
+// use-after-free, and sets the modes of its guards.
 extension AttachLoop {
   /// Sends each process two things if they have changed: its plan, and whether crashd is allowed to store its memory.
   mutating func control() {
@@ -15,7 +16,7 @@ extension AttachLoop {
     }
   }
 
-  /// Sends processes the messages about the last crash of their program, which the pipeline has read from the store.
+  /// Sends processes the messages about the last crash of their program, which the pipeline made from stored reports.
   mutating func tellLastCrashes() {
     for (number, notice) in configuration.lastCrashes.take() {
       guard let connection = connections[number], connection.process != nil, let socket = connection.socket,

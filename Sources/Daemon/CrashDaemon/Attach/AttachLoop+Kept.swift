@@ -3,7 +3,7 @@ import Glibc
 import LinuxSystem
 
 // Hands attached processes over from one crashd to the next crashd. Between the stop of one crashd and the start of the
-// next, systemd stores the descriptors.
+// next, systemd stores the descriptors of the rings (the memory with crash records), the processes and the connections.
 extension AttachLoop {
   /// Resumes the attached processes that an earlier crashd stored in systemd.
   ///
@@ -39,8 +39,8 @@ extension AttachLoop {
       switch trials?.begin(kept.name) ?? .look {
       case .look:
         accepted(kept.socket, keptName: kept.name)
-        // `accepted` reads the hello. If reading the hello crashes crashd, `end` is not called, and the file keeps the
-        // count of attempts. systemd then passes the connection to the next crashd.
+        // `accepted` reads the hello. If reading the hello crashes crashd, `end` is not called, and the file of
+        // `trials` keeps the count of attempts. In this case, systemd passes the connection to the next crashd.
         trials?.end(kept.name)
       case .skip: _ = leave(kept)
       case .giveUp:
@@ -51,10 +51,10 @@ extension AttachLoop {
     }
   }
 
-  /// Leaves a hello (the first message of a process) unread for a later crashd, and closes the connection for the
-  /// process.
+  /// Leaves a hello (the first message of a process) unread for a later crashd, and shuts down the connection.
   ///
-  /// A process that crashes later detects that its connection has no reader, and writes its ring to the spool.
+  /// If the process crashes later, it detects that its connection has no reader, and writes its crash records to a file
+  /// in the spool directory.
   /// - Returns: The peer.
   private func leave(_ kept: KeptConnection) -> Peer {
     let peer = (try? UnixSocket.peer(of: kept.socket.descriptor.number)) ?? Peer(pid: 0, uid: geteuid())
@@ -76,7 +76,8 @@ extension AttachLoop {
     store.keep(process, pidfd: pidfd, as: name)
   }
 
-  /// Removes a stored connection from systemd after crashd read its hello or its deadline passed.
+  /// Removes a stored connection from systemd after crashd has read the hello of the connection, or has waited too long
+  /// for it.
   mutating func forgetConnection(_ number: UInt64) {
     guard let name = connections[number]?.keptName else { return }
     connections[number]?.keptName = nil

@@ -3,6 +3,8 @@ import LinuxSystem
 // Reads the resource usage of processes: when they attach, at intervals, and when they crash.
 extension AttachLoop {
   /// The schedule for reading the resource usage of processes.
+  ///
+  /// In each round, crashd reads the resource usage of every attached process once.
   struct Readings {
     var last_ns: UInt64 = 0
     var next_ns: UInt64 = 0
@@ -14,17 +16,17 @@ extension AttachLoop {
     /// A message from a process waits for at most this number of readings.
     static let perTurn = 64
     static let period_ns: UInt64 = 10_000_000_000
-    /// The minimum interval between two rounds of readings, per attached process.
+    /// The time that each attached process adds to the minimum interval between two rounds of readings.
     ///
     /// One reading takes about 50 µs, so the readings use at most about a thousandth of the attach thread's time.
     static let periodPerProcess_ns: UInt64 = 50_000_000
-    /// The minimum interval between two rounds, per attached process, while a control group is at its memory limit.
+    /// The time that replaces `periodPerProcess_ns` after a control group reached its memory limit.
     ///
-    /// With this interval, the readings use at most about a fortieth of the attach thread's time.
+    /// With this value, the readings use at most about a fortieth of the attach thread's time.
     static let hurryPerProcess_ns: UInt64 = 2_000_000
   }
 
-  /// Reads the resource usage of a new process, and starts the slow reads of `/proc`.
+  /// Reads the resource usage of a new process, and queues the slower reads of `/proc` for another thread.
   func readFirst(_ process: AttachedProcess, _ pidfd: Descriptor?) {
     guard let pidfd, !process.facts.isPIDClaimed else { return }
     process.readings.measure(process.facts, pidfd)

@@ -10,14 +10,16 @@ enum PipelineEvent: Sendable {
   case attached(AttachedProcess, [ImageFile])
   /// The process wrote a record, or ended.
   case announced(AttachedProcess)
-  /// The process recorded incidents.
+  /// The process recorded incidents (faults that it survived).
   case recordedIncidents(AttachedProcess)
   /// The connection of the process is closed, and crashd knows either how the process ended or that the process still
   /// runs.
   ///
   /// This event follows the last `announced` event of the process.
   case ended(EndedProcess)
-  /// New files are in the spool directory; if the list is nil, the pipeline must list the directory itself.
+  /// New files are in the spool directory, where crashed processes leave copies of their crash records.
+  ///
+  /// If the list is nil, the pipeline must list the directory itself.
   case spooled([String]?)
   /// A request of the watchdog, which uses it to check that the pipeline still handles events.
   case asked
@@ -35,7 +37,8 @@ struct AttachLoop {
     var ledger: Ledger
     var events: AsyncStream<PipelineEvent>.Continuation
     var census = RingCensus()
-    /// Stores rings in systemd, which keeps them while crashd does not run.
+    /// Stores rings (the memory with the crash records of processes) in systemd, which keeps them while crashd does not
+    /// run.
     var store: DescriptorStore?
     /// The processes that an earlier crashd stored in systemd.
     var kept: [KeptProcess] = []
@@ -43,7 +46,7 @@ struct AttachLoop {
     var keptConnections: [KeptConnection] = []
     /// Counts the crashes of crashd that occurred while it read a hello; nil if these crashes are not counted.
     var trials: (any HelloBook)?
-    /// The protection plans that are in force.
+    /// The plans for processes: the classes to protect against use-after-free, and the modes of guards.
     var board = ProtectionBoard()
     /// The messages that inform new processes about the last crash of their program.
     var lastCrashes = LastCrashBox()
@@ -57,7 +60,7 @@ struct AttachLoop {
     /// The socket of the connection; nil if the process attached to an earlier crashd and has not reconnected yet.
     var socket: AttachSocket?
     var peer: Peer
-    /// The account whose limits apply to the process.
+    /// The account (the uids that share one set of limits) whose limits apply to the process.
     var account: UInt32
     /// The time at which crashd closes the connection if no hello has arrived.
     var deadline_ns: UInt64
@@ -67,7 +70,7 @@ struct AttachLoop {
     var keptName: String?
     /// Whether the process has sent another hello, on another connection.
     ///
-    /// In this case, the other connection reports the end of the process.
+    /// If so, the other connection reports the end of the process.
     var isSuperseded = false
     /// The control messages that crashd sends to the process.
     var control = ControlQueue()
@@ -123,7 +126,7 @@ struct AttachLoop {
   mutating func run(commands: () -> [AttachServer.Command]) throws(SystemError) {
     takeKept()
     // First accept the waiting connections, and then list the files that were already in the spool before crashd
-    // started. The comment at the function `spooled` explains the order.
+    // started. The comment at the function `spooled` explains why connections come first.
     takeWaiting()
     configuration.events.yield(.spooled(nil))
     // Wake the loop once, because other threads can send commands before the loop begins.
@@ -143,7 +146,8 @@ struct AttachLoop {
           // record could have been lost.
           for connection in connections.values { connection.process.map(announce) }
           for ended in endings.lookAll() { tell(ended) }
-          // If systemd stores the descriptors, the next crashd handles the processes whose end is not known yet.
+          // Without the descriptor store, give up the processes whose end is not known yet. With the descriptor store,
+          // the next crashd handles them.
           if configuration.store == nil { for ended in endings.giveUp() { tell(ended) } }
           return
         }
@@ -232,7 +236,7 @@ extension AttachLoop {
       case EINTR, ECONNABORTED: continue
       case EMFILE, ENFILE, ENOMEM, ENOBUFS:
         // crashd has no free descriptor, so the connection stays in the listener's queue, and the poller would report
-        // it again immediately. Therefore, crashd stops accepting connections for some time.
+        // it again immediately. Therefore, crashd stops accepting connections for `pause_ms`.
         configuration.ledger.refuse("connection", from: Peer(pid: 0, uid: geteuid()), because: SystemError.text(code))
         poller.remove(configuration.listener)
         isListening = false
@@ -327,8 +331,8 @@ extension AttachLoop {
         } else if let process = connection.process {
           handle(message, of: process, number)
         } else {
-          // Return after the hello. A later iteration of the loop reads the other messages of the process. This
-          // function can run while crashd closes a connection, and must not close another connection at that time.
+          // Return after the hello, because this function can run while crashd closes a connection, and must not close
+          // another connection at that time. A later iteration of the loop reads the other messages of the process.
           return greet(message, number, connection, socket)
         }
       } catch {
@@ -375,7 +379,8 @@ extension AttachLoop {
   ) {
     do throws(AttachRefusal) {
       try checkLimits(connection.peer)
-      // The hang-up of the socket also reports the end of the process, but not if a forked child holds the socket open.
+      // The pidfd reports the end of the process. The hang-up of the socket also reports the end, but not if a forked
+      // child holds the socket open.
       let pidfd = try? UnixSocket.process(of: socket.descriptor.number, pid: connection.peer.pid)
       let (process, images) = try AttachGreeting.check(
         message, from: connection.peer, pidfd: pidfd, number: number, census: configuration.census)
@@ -417,7 +422,8 @@ extension AttachLoop {
   private mutating func checkLimits(_ peer: Peer) throws(AttachRefusal) {
     let limits = configuration.limits
     let (uid, account) = (peer.uid, limits.account(of: peer.uid))
-    // Count the connections without copying them. There can be thousands of connections, and each attach counts them.
+    // Count the connections without copying them, because there can be thousands of connections, and each attach counts
+    // them.
     let all = limits.places(limits.processes, for: uid)
     guard connections.values.count(where: { $0.process != nil }) < all else {
       throw .limit("\(all) processes are attached")

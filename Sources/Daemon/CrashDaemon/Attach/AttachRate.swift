@@ -1,7 +1,7 @@
 /// Limits with a token bucket how often the processes of a user are allowed to attach.
 ///
 /// Root has no limit. No crash is lost if crashd refuses a process: when a process that is not attached crashes, it
-/// writes its ring to the spool.
+/// writes its crash records to a file in the spool directory.
 struct AttachRate {
   private struct Bucket {
     var attaches: Double
@@ -11,7 +11,7 @@ struct AttachRate {
   private let perMinute: Int
   private var buckets: [UInt32: Bucket] = [:]
   private static let minute_ns = 60_000_000_000.0
-  /// The maximum number of accounts in `buckets`.
+  /// The maximum number of accounts (sets of uids that share limits) in `buckets`.
   ///
   /// An account whose bucket is full does not need an entry.
   private static let limit = 4_096
@@ -20,7 +20,7 @@ struct AttachRate {
 
   /// Whether one more process of a user is allowed to attach now.
   ///
-  /// The bucket of `account` is used.
+  /// The function takes a token from the bucket of `account`.
   mutating func admit(_ uid: UInt32, as account: UInt32, at now_ns: UInt64) -> Bool {
     guard uid != 0 else { return true }
     let full = Double(perMinute)
@@ -37,8 +37,8 @@ struct AttachRate {
 
   private mutating func forgetSome(at now_ns: UInt64) {
     buckets = buckets.filter { now_ns &- $0.value.time_ns < UInt64(Self.minute_ns) }
-    // If there are too many buckets, remove all buckets. Within a minute, only a user with many uids can attach under
-    // more uids than this limit. The limit on the number of attached processes still applies to this user.
+    // If there are too many buckets, remove all buckets, which resets the rates of all users. Only a user who has very
+    // many uids can cause this. The limit on the number of attached processes still applies to this user.
     if buckets.count > Self.limit { buckets.removeAll() }
   }
 }

@@ -44,7 +44,7 @@ struct AttachSocket {
   ///
   /// Other processes that can hold the connection are systemd, until crashd removes the stored descriptor, and the
   /// process that started crashd. Messages that were already sent can still be read. If a refused process crashes
-  /// later, it detects that there is no reader, and writes its ring to the spool.
+  /// later, it detects that there is no reader, and writes its crash records to a file in the spool directory.
   func hangUp() { shutdown(descriptor.number, Int32(SHUT_RDWR)) }
 
   /// Sends a message without blocking.

@@ -4,7 +4,8 @@ import Synchronization
 
 /// The facts about a process.
 ///
-/// The credentials come from the kernel, the environment from `/proc`, and the identity from the ring.
+/// The credentials come from the kernel, the environment from `/proc`, and the identity from the ring, the shared
+/// memory into which the process writes crash records.
 struct ProcessFacts: Sendable {
   var peer: Peer
   var identity: RingContents.Identity
@@ -25,7 +26,7 @@ struct ProcessFacts: Sendable {
   ///
   /// The value is true if the process did not connect, or if crashd's pid namespace does not contain the process.
   var isPIDClaimed = false
-  /// Whether the record comes from a record line, which a client imported.
+  /// Whether a client imported the crash record as text (a record line).
   var isImported = false
   /// The numbers of items that did not fit into the record line, by the kind of loss.
   var cut: [String: Int] = [:]
@@ -78,7 +79,7 @@ final class RingCensus: Sendable {
   }
 }
 
-/// The file that contains a process's ring: its memfd, or a spool file.
+/// The file that contains a process's ring: its memfd, or a file that the process left in the spool directory.
 struct RingSource: Sendable {
   let descriptor: Descriptor
   let mapping: RingMapping
@@ -94,7 +95,7 @@ struct RingSource: Sendable {
   /// Returns the numbers of requests since the process started.
   func requestCounts() -> RingContents.RequestCounts { mapping.requestCounts() }
 
-  /// Returns the figures for the health of the process's build.
+  /// Returns the numbers of requests of the process, from which crashd computes the health of the process's build.
   func healthFigures(withNames: Bool = true) -> RingContents.HealthFigures {
     mapping.healthFigures(usedBy: descriptor.number, withNames: withNames)
   }
@@ -104,10 +105,11 @@ struct RingSource: Sendable {
     mapping.requests(numbered: numbers, usedBy: descriptor.number)
   }
 
-  /// Returns what containment does in the process; nil if it is off.
+  /// Returns the mode and the counts of containment, with which a trap ends a request instead of the process; nil if
+  /// containment is off.
   func containment() -> RingContents.Containment? { mapping.containment() }
 
-  /// Whether the process wakes crashd when it records incidents.
+  /// Whether the process wakes crashd when it records incidents (faults that it survived).
   ///
   /// Older versions of the library do not send these wake-ups.
   func announcesIncidents() -> Bool { mapping.announcesIncidents() }
@@ -145,7 +147,7 @@ struct RingSource: Sendable {
     return await body()
   }
 
-  /// Reads only the non-fatal incidents of the ring, and the classes and images that these incidents refer to.
+  /// Reads only the incidents and the protected classes of the ring, and its images if there are incidents.
   func observations() -> (incidents: [Incident], classes: [ProtectedClass], images: [RingContents.Image]) {
     mapping.observations(usedBy: descriptor.number)
   }
@@ -193,7 +195,9 @@ final class AttachedProcess: Sendable {
   /// The name under which systemd stores the descriptors.
   private let kept = Mutex<String?>(nil)
   private let census: RingCensus?
-  /// Whether the ring comes from a stored report, from which withheld memory was removed.
+  /// Whether the ring comes from a stored report.
+  ///
+  /// Memory that must not be stored was already removed from such a ring.
   let isStored: Bool
   /// Whether the process had already ended when this crashd attached it.
   ///

@@ -1,7 +1,8 @@
 import CShimRing
 import Synchronization
 
-/// Records whether a process has applied its plan.
+/// Records whether a process has applied its plan: the classes to protect against use-after-free, and the modes of
+/// guards.
 ///
 /// The attach thread writes the outcome, and the calls that serve clients read it.
 final class ControlOutcome: Sendable {
@@ -74,7 +75,8 @@ final class ControlOutcome: Sendable {
         let isDone = answer.result == cs_control_result.CS_CONTROL_DONE.rawValue
         state.guardsRefused = isDone ? nil : ControlAnswer.word(answer.result)
       } else if kind == .CS_CONTROL_SWEEP, state.plan?.budgetBytes == nil {
-        // The plan contains no classes. Therefore, a process without a quarantine has nothing to refuse.
+        // A plan without a budget contains no classes. Ignore the refusal by a process without a quarantine, because
+        // the process has no class to protect.
       } else if answer.result == cs_control_result.CS_CONTROL_DONE.rawValue {
         if !subject.isEmpty { state.done += 1 }
       } else {

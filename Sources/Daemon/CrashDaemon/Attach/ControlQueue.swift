@@ -2,6 +2,8 @@ import CShimRing
 
 /// The control messages for one process.
 ///
+/// Most of them transmit the plan: which classes the process must protect, and the modes of its guards.
+///
 /// The number of unanswered messages is limited, so that all unanswered messages fit into the socket's buffer.
 struct ControlQueue {
   private struct Message {

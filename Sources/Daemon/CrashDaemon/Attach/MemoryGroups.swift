@@ -108,8 +108,8 @@ struct MemoryGroups {
   /// Whether the baseline of a process in the group can still increase, because crashd has not found the process
   /// running since the last OOM kill.
   ///
-  /// The result is false after `attention_ns`. A victim that waits for a disk can exit later, and crashd must not read
-  /// the counter often until then.
+  /// The result is false after `attention_ns`, because a victim that waits for a disk can exit much later, and crashd
+  /// must not read the counter often until that exit.
   func mayMove(_ path: String, at now_ns: UInt64) -> Bool {
     guard let group = groups[path], now_ns < group.time_ns + Self.attention_ns else { return false }
     return group.members.contains { number in

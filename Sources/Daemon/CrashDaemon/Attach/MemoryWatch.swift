@@ -18,7 +18,7 @@ struct MemoryWatch {
   private(set) var groups: MemoryGroups
   /// The inotify descriptor; nil if inotify is not available.
   ///
-  /// In this case, all counters are polled.
+  /// Without inotify, all counters are polled.
   let descriptor: Descriptor?
   private var watches: [String: Int32] = [:]
   /// The groups whose counter increased recently.

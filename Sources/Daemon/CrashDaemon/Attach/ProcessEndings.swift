@@ -13,7 +13,7 @@ struct ProcessEndings {
   private struct Ending {
     var process: AttachedProcess
     var pidfd: Descriptor
-    /// The account whose limits apply to the process.
+    /// The account (the uids that share one set of limits) whose limits apply to the process.
     var account: UInt32 = 0
     /// How the process ended; nil if this was not known when the connection closed.
     var end: ProcessEnd?

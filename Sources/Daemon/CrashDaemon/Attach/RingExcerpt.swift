@@ -3,7 +3,7 @@ import CrashRing
 import Glibc
 import LinuxSystem
 
-/// A ring without its empty parts.
+/// A ring (the file in which a process records its crashes) without its empty parts.
 ///
 /// The store saves the excerpt with a report, so that crashd can analyze the crash again.
 ///
@@ -17,8 +17,8 @@ enum RingExcerpt {
   /// Reads the used parts of a ring's file.
   ///
   /// The used parts are the header, the used entries of the image and class tables, the bytes between these tables, the
-  /// used slots and threads, and the running and trapped requests. The used slots end at the first unused slot, and the
-  /// used threads end at the first unused thread.
+  /// used slots of crash records, the used entries of threads, and the running and trapped requests. The used slots end
+  /// at the first unused slot, and the used entries of threads end at the first unused entry.
   /// - Parameters:
   ///   - descriptor: The descriptor of the ring's file.
   ///   - withoutMemory: Whether the memory of the program is omitted.
@@ -125,7 +125,7 @@ enum RingExcerpt {
     var code: Int32 = 0
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: end - start) { buffer, initialized in
       while initialized < end - start {
-        // pread writes at most the number of bytes that remain in the buffer after the bytes that were read before.
+        // pread writes at most as many bytes as the unread rest of the buffer has.
         let count = unsafe pread(
           descriptor, buffer.baseAddress?.advanced(by: initialized), end - start - initialized,
           off_t(start + initialized))

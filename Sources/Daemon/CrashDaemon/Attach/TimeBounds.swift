@@ -9,21 +9,23 @@ import Synchronization
 ///
 /// The bounds come from the kernel and from crashd's own clock.
 ///
-/// The process writes the times into its ring, and its clock could have been wrong. crashd replaces an impossible time
-/// with the time at which it first read the record. Without this replacement, a report with a future time would always
-/// be the newest report. A report with a time far in the past would be pruned immediately.
+/// The process writes the times into its crash records, and its clock could have been wrong. crashd replaces an
+/// impossible time with the time of the spool file's last change, or with the time at which it first read the record.
+/// Without this replacement, a report with a future time would always be the newest report. A report with a time far in
+/// the past would be pruned immediately.
 struct TimeBounds: Sendable, Equatable {
   /// The earliest possible time in CLOCK_BOOTTIME; nil if the time could be before the last boot.
   ///
   /// The value is the start of the process, or 0 if the start is unknown.
   var earliestBoot_ns: UInt64?
-  /// The time of the spool file's last change, from the kernel; nil for a ring that is not in a file.
+  /// The time of the last change of the spool file, in which a process left its crash records; nil for the records of
+  /// an attached process.
   var changed_ns: UInt64?
 
   /// The earliest accepted time is 2023-01-01, because no program used this shield earlier.
   static let floor_ns: UInt64 = 1_672_531_200_000_000_000
-  /// The tolerance of all bounds, because the kernel counts the start of a process in ticks, and because the clock can
-  /// be corrected slightly.
+  /// The tolerance of the earliest time, because the kernel counts the start of a process in ticks, and because the
+  /// clock can be corrected slightly.
   private static let slack_ns: UInt64 = 1_000_000_000
 
   /// The values of CLOCK_REALTIME and CLOCK_BOOTTIME, read at the same time.
@@ -68,7 +70,8 @@ struct TimeBounds: Sendable, Equatable {
 
   /// Returns the time that the process reported if this time is possible.
   ///
-  /// Otherwise, returns the time of the file's last change. If that time is also impossible, returns the current time.
+  /// If the reported time is impossible, the method returns the time of the file's last change. If that time is also
+  /// impossible, the method returns the current time.
   func possible(_ claimed_ns: UInt64, at now: Clocks) -> UInt64 {
     let range = range(at: now)
     if range.contains(claimed_ns) { return claimed_ns }
@@ -89,7 +92,7 @@ final class CrashTimes: Sendable {
   private let known = Mutex(Known())
   /// The maximum number of incidents whose times are remembered.
   ///
-  /// The number covers all incidents of a ring, and incidents whose entries in the ring were reused.
+  /// The limit is high enough for all incidents of a ring, and for incidents whose entries in the ring were reused.
   private static let incidentLimit = 1_024
 
   /// Replaces impossible times in the contents of a ring.

@@ -13,8 +13,9 @@ extension CrashAnalysis {
 
   /// If several threads crashed, rebuilds the report so that the thread whose signal ended the process comes first.
   ///
-  /// The rebuild takes a permit, because it needs as much memory as a reading of a ring. The rebuild uses the symbols
-  /// that are available at that time. When further symbols arrive, another task adds them to the report.
+  /// The rebuild needs as much memory as a reading of a ring. Therefore, it also takes one of the permits that limit
+  /// concurrent readings. The rebuild uses the symbols that are available at that time. When further symbols arrive,
+  /// another task adds them to the report.
   func noteEnd(_ ended: EndedProcess, report id: String) async {
     guard let signal = ended.end.signal else { return }
     let permit = await permits.enter(ended.process.facts.peer.uid)
@@ -25,6 +26,8 @@ extension CrashAnalysis {
   }
 
   /// Records, in the report of the trap that began a drain, that the process ended before the drain was complete.
+  ///
+  /// During a drain, a process that has trapped finishes its other requests.
   func noteInterruptedDrain(report id: String) async {
     await complete("the interrupted drain", of: id) { () async throws(StoreError) in
       let stored = try store.report(idPrefix: id)
@@ -76,7 +79,8 @@ extension CrashAnalysis {
     if !late.isEmpty { await caches.remember(LateReport(id: id, user: process.facts.peer.uid), until: late) }
   }
 
-  /// Stores a report of an unreported exit, unless the process ended normally.
+  /// Stores a report of an unreported exit (an abnormal exit without a crash record), unless the process ended
+  /// normally.
   ///
   /// A process that survived a crash and later ended for another reason gets two reports.
   func bury(_ ended: EndedProcess, hasCrashed: Bool = false) async -> Outcome {

@@ -3,7 +3,8 @@ import CrashRing
 import CrashStore
 import Logging
 
-/// Moves non-fatal incidents from the ring to the store.
+/// Moves incidents, which are faults that the process survived, from a process's ring (the memory for its records) to
+/// the store.
 extension CrashAnalysis {
   /// The number of occurrences of each incident of a ring, as crashd last read it.
   ///
@@ -53,7 +54,7 @@ extension CrashAnalysis {
     return result
   }
 
-  /// Passes the counters of a process's protected classes to the policy.
+  /// Passes the counters of a process's protected classes to the keeper of the protection policy.
   func sampleClasses(of process: AttachedProcess) async {
     guard let policy else { return }
     await policy.saw([], process.ring.observations().classes, of: process)

@@ -7,8 +7,9 @@ import CrashSymbols
 extension CrashAnalysis {
   /// Lists a crash whose symbols are not available yet.
   ///
-  /// All names come from existing symbol caches. The names in existing caches were checked earlier, so no child process
-  /// is needed. If the store already has an earlier report of the crash, crashd lists that report instead.
+  /// All names come from existing symbol caches. crashd tested these names earlier, so it needs no child process that
+  /// tests whether they can be demangled. If the store already has an earlier report of the crash, crashd lists that
+  /// report instead.
   ///
   /// If the report would have too many frames, the threads that did not crash are omitted. If the crashed threads alone
   /// have too many frames, no preliminary report is listed.

@@ -3,7 +3,8 @@ import CrashRing
 import LinuxSystem
 import Logging
 
-// Implements the first step of the analysis of a crash: reading the contents of its ring.
+// Implements the first step of the analysis of a crash: reading the ring, into which the process wrote its crash
+// records.
 extension CrashAnalysis {
   /// The contents of a ring at one moment.
   struct Snapshot: Sendable {
@@ -57,9 +58,9 @@ extension CrashAnalysis {
     var contents = process.ring.contents(hasEnded: isFinal)
     if let times = process.facts.times { process.crashTimes.correct(&contents, times) }
     if withholdsMemory(of: process) { contents.withholdMemory() }
-    // Do not count lost records and missing answers to the thread sweep while the process runs. The process can still
-    // complete a torn (partially written) record, and a thread that has not answered yet can still answer the thread
-    // sweep.
+    // Do not count lost records and missing stacks of threads while the process runs. The process can still complete a
+    // torn (partially written) record, and a thread can still answer the thread sweep, in which the handler requests
+    // the stacks of all threads.
     if !isFinal { contents.losses["torn"] = nil }
     if !isFinal { contents.losses["silentThreads"] = nil }
     return contents

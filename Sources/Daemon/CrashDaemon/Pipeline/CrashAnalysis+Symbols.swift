@@ -7,13 +7,15 @@ import LinuxSystem
 extension CrashAnalysis {
   /// The maximum number of additional requests for symbols.
   ///
-  /// Another request is needed if new frames are in images whose symbols are not loaded.
+  /// Another request is needed if the process wrote new frames during the last request, and these frames are in images
+  /// whose symbols are not loaded.
   private static let symbolRounds = 4
 
   /// Finds the symbols of a snapshot, and adds the records that the process wrote while the symbols were found.
   ///
-  /// While the symbol caches are built, the permit is released and the ring's pages and the snapshot's contents are
-  /// freed. The requests in flight of the snapshot are kept if `waitingRequests` has room for them.
+  /// While the symbol caches are built, the permit, which limits concurrent readings of rings, is released, and the
+  /// ring's pages and the snapshot's contents are freed. The requests in flight of the snapshot are kept if
+  /// `waitingRequests` has room for them.
   @inline(never)
   func symbolicate(
     _ snapshot: inout Snapshot, of source: some CrashSource, _ permit: FairSemaphore.Permit
@@ -61,7 +63,7 @@ extension CrashAnalysis {
     return symbols
   }
 
-  /// Returns the contents of a ring to which no process writes any more, and the symbols that are available now.
+  /// Returns the contents of a ring to which no process writes any more, and their symbols.
   func openAgain(_ process: AttachedProcess) async -> (RingContents, OpenCaches) {
     let contents = read(process, isFinal: true)
     return (contents, await openCaches(for: contents, of: process))
@@ -135,7 +137,7 @@ extension CrashAnalysis {
     }
     guard builder.needsNamedClasses else { return builder }
     builder.hasAllClasses = true
-    // All descriptions in this loop share one deadline.
+    // All requests for classes in this loop share one deadline.
     let deadline = ContinuousClock.now + .milliseconds(limits.scope_ms)
     for place in places where builder.namedClasses.isEmpty {
       guard ContinuousClock.now < deadline, let file = ImageFile.list([place.image]).first,

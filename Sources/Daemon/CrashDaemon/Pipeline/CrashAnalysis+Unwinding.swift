@@ -2,7 +2,7 @@ import CrashReport
 import CrashStore
 import Logging
 
-/// Runs the unwind cross-check of a stored report.
+/// Runs the unwind cross-check of a stored report, in which libunwind unwinds the recorded stacks once more.
 ///
 /// Subscribers receive the report before the cross-check.
 extension CrashAnalysis {
@@ -11,7 +11,8 @@ extension CrashAnalysis {
   /// If both unwinders agree, crashd sends no event. If the cross-check improved frames, subscribers receive the report
   /// again.
   func unwindAgain(_ process: AttachedProcess, report id: String) async {
-    // Check for a permit before the ring is read, because most calls get no permit during many concurrent crashes.
+    // Check for a free permit before the ring is read. The permits limit concurrent cross-checks, and most calls get
+    // none during many concurrent crashes.
     guard unwinder.isOpen(for: process.facts.peer.uid),
       let images = SnapshotUnwinder.images(of: read(process, isFinal: true)),
       let outcome = await unwinder.unwind(

@@ -7,10 +7,13 @@ import Logging
 import Synchronization
 
 /// Implements the steps of the analysis of one crash: read the ring, symbolicate, diagnose, group, store.
+///
+/// The ring is the memory into which a process writes its crash records.
 struct CrashAnalysis: Sendable {
   var caches: SymbolCaches
   var unwinder: SnapshotUnwinder
-  /// The permits that tasks need in order to read, symbolicate and store rings.
+  /// The permits that tasks need in order to read, symbolicate and store rings; their number limits concurrent
+  /// readings.
   var permits: FairSemaphore
   /// The time spent on reading each user's rings.
   ///
@@ -64,17 +67,19 @@ struct CrashAnalysis: Sendable {
     case failed
   }
 
-  /// The contents that one reading found.
+  /// A summary of the contents that one reading of a ring found.
   ///
-  /// The next reading compares its own contents with these contents.
+  /// The next reading compares its own contents with this summary.
   struct Seen: Sendable, Equatable {
     var records: [[UInt64]]
-    /// The IDs of the threads that the thread sweep sampled.
+    /// The IDs of the threads whose stacks the handler had collected.
     ///
     /// If a later reading finds more threads, crashd adds them to the report.
     var threads: [Int32]
     var losses: [String: Int]
-    /// The drain; it ends only after the crash was recorded.
+    /// The drain, in which the process finishes its other requests after a trap; nil if there is none.
+    ///
+    /// A drain ends only after the crash was recorded.
     var drain: RingContents.Drain?
     /// The stamp of the ring when it had exactly these contents; nil if the ring changed during the reading.
     var stamp: RingStamp?
@@ -127,7 +132,8 @@ struct CrashAnalysis: Sendable {
     }
   }
 
-  /// Analyzes a spool file or a record line as soon as crashd has a free permit.
+  /// Analyzes a spool file, or the crash of an imported record line (a crash record as text), as soon as crashd has a
+  /// free permit.
   func analyse(_ source: some CrashSource) async -> Outcome {
     await permits.withPermit(for: source.process.facts.peer.uid) { await analyse(source, $0).outcome }
   }

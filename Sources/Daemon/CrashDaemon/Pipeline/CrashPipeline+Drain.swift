@@ -2,9 +2,9 @@ import CrashRing
 import CrashStore
 import Synchronization
 
-// Reads the rings of processes that announced records.
+// Reads the rings (the memory with crash records) of processes that announced records.
 extension CrashPipeline {
-  /// Waits for a permit, and then reads the ring of a process that announced a record.
+  /// Waits for a permit to read rings, and then reads the ring of a process that announced a record.
   ///
   /// The task that reads the ring is created only after the permit is granted. During many concurrent crashes,
   /// thousands of rings wait, and each task would need a stack of 12 KB.
@@ -12,8 +12,9 @@ extension CrashPipeline {
     let uid = process.facts.peer.uid
     let enter: @Sendable () -> Void = { [self] in
       analysis.permits.enter(uid) { permit in
-        // Swift runs each task priority on its own threads. Therefore, rings that change constantly, which are read at
-        // low priority, do not delay the crashes of other users.
+        // Swift runs the tasks of each priority on separate threads. The rings of a user are read at low priority if
+        // reading them has taken too much time (`lookTime`). Therefore, rings that change constantly do not delay the
+        // crashes of other users.
         let priority: TaskPriority = self.analysis.lookTime.wait_ns(for: uid) > 0 ? .low : .medium
         Task.detached(priority: priority) { await self.drain(process, permit) }
       }
@@ -99,10 +100,11 @@ extension CrashPipeline {
   private func end(_ number: UInt64) async {
     guard let entry = entry(number) else { return }
     let ring = RingKey(entry.process.facts)
-    // Remove the spool copy while `rings` still contains the ring, because until then no other task reads the copy.
+    // Remove the spool copy while `rings` still contains the ring, because no other task reads the copy as long as
+    // `rings` contains the ring.
     if entry.isDone { spooler.spool.removeCopy(of: ring.id, owner: ring.user) }
-    // A process that still runs can end its requests later. If the process attaches again with the same ring, crashd
-    // counts the requests from that attach on.
+    // A process that still runs can end its requests later, so these requests do not count as lost. If the process
+    // attaches again with the same ring, crashd counts the requests from that attach on.
     let hasEnded = entry.end.map { $0.end != .goesOn } ?? false
     let requests = entry.requests.map { member in
       let ring = entry.process.ring
@@ -112,8 +114,8 @@ extension CrashPipeline {
     state.withLock { state in
       state.entries[number] = nil
       if let (member, counts) = requests { state.requests.end(member, counts) }
-      // Move the process from `entries` to `ended` in one critical section. A caller then always finds the process in
-      // exactly one of the two lists.
+      // Move the process from `entries` to `ended` in one critical section. Therefore, a caller always finds the
+      // process in exactly one of the two lists.
       state.ended.append(Ended(facts: entry.process.facts, reports: entry.reports))
       if state.ended.count > limits.endedProcesses {
         state.ended.removeFirst(state.ended.count - limits.endedProcesses)

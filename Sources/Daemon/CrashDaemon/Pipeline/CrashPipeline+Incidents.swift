@@ -1,12 +1,12 @@
 import CrashRing
 import Synchronization
 
-// Reads the non-fatal incidents in the rings of processes.
+// Reads the incidents (faults that the processes survived) in the rings of processes.
 extension CrashPipeline {
   /// Reads announced incidents until crashd stops.
   ///
-  /// When crashd stops, the queued readings are canceled, because crashd then reads the incidents of every ring once
-  /// more.
+  /// When crashd stops, the queued readings are canceled, because crashd reads the incidents of every ring once more
+  /// while it stops.
   func readAnnouncedIncidents() async {
     await withDiscardingTaskGroup { group in
       for await process in recorded.stream {
@@ -14,9 +14,9 @@ extension CrashPipeline {
         if rings.beginWaiting(ring, of: limits.account(of: ring.user), limit: limits.incidentWaitsPerUser) {
           group.addTask { await self.readIncidents(of: ring, first: number) }
         } else {
-          // Do not begin a new reading. Either a reading of this ring is already queued, or the account has reached its
-          // limit, and `readUnannounced` stores the incidents. `readUnannounced` also stores the incidents if the
-          // queued reading fails. Clear the flag, so that the process can announce later incidents.
+          // Do not begin a new reading. Either a reading of this ring is already queued, or the user has reached the
+          // limit of queued readings, and `readUnannounced` stores the incidents. `readUnannounced` also stores the
+          // incidents if the queued reading fails. Clear the flag, so that the process can announce later incidents.
           process.hasNewIncidents.store(false, ordering: .sequentiallyConsistent)
         }
       }
@@ -40,15 +40,15 @@ extension CrashPipeline {
     } catch _ {}
     rings.endWaiting(ring, of: limits.account(of: ring.user))
     guard !Task.isCancelled, let process = attached(with: ring, first: number) else { return }
-    // Ordering: clear the flag before the incidents are read. For an incident that is recorded later, the attach thread
-    // then sets the flag and announces the incident again.
+    // Ordering: clear the flag before the incidents are read. If the process records an incident later, the attach
+    // thread sets the flag again and announces the incident.
     process.hasNewIncidents.store(false, ordering: .sequentiallyConsistent)
     // Return if another reading of this ring is queued, because that reading will also read these incidents. Therefore,
     // at most one reading of a ring is queued while another reading of the same ring waits for symbols.
     if observing.waitingCount(ring) > 0 { return }
     let start_ns = Moment.monotonic_ns()
-    // The reading runs in a separate task, which is not canceled when crashd stops. A canceled reading would store
-    // incidents without their symbols.
+    // The reading runs in a separate task that is not canceled when crashd stops, because a canceled reading would
+    // store incidents without their symbols.
     await Task { await observe(process) }.value
     analysis.chargeIncidents(of: ring.user, since: start_ns)
   }
@@ -88,8 +88,8 @@ extension CrashPipeline {
   /// Precondition: no other call is running for the ring of `process`, because two concurrent readings would pass the
   /// same incidents to the policy twice.
   private func observeAlone(_ process: AttachedProcess) async {
-    // Register the process with the policy first, because the policy rejects incidents of processes that are not
-    // registered.
+    // Wait until the process is registered with the policy, because the policy rejects incidents of processes that are
+    // not registered.
     await register.settle()
     let ring = RingKey(process.facts)
     guard let process = attached(with: ring, first: process.number) else { return }
@@ -102,7 +102,8 @@ extension CrashPipeline {
   ///
   /// If this process has ended, returns another attached process with the same ring.
   ///
-  /// Processes that share a ring also share one queued reading, and any of them can provide the ring.
+  /// After a process has reconnected, for example, two connections have the same ring. They share one queued reading,
+  /// and either of them can provide the ring.
   private func attached(with ring: RingKey, first number: UInt64) -> AttachedProcess? {
     state.withLock { state in
       if let entry = state.entries[number] { return entry.process }

@@ -27,8 +27,8 @@ extension CrashPipeline {
     let (totals, members) = state.withLock { state in
       (state.requests, state.entries.values.compactMap { entry in entry.requests.map { (entry.process.ring, $0) } })
     }
-    // Only the rings of visible processes are read, because unmapping the pages after the read interrupts all
-    // processors.
+    // Read only the rings of visible processes, because each read is expensive: unmapping the pages after it interrupts
+    // all processors.
     let attached = members.filter { isVisible($0.1.key) }.map { ring, member in
       (member.key, RequestTotals.Counts(ring.requestCounts(), ring.containment(), since: member, hasEnded: false))
     }

@@ -6,14 +6,14 @@ import Synchronization
 
 /// Serializes the analysis of crashes per process.
 ///
-/// The pipeline consumes attach events and spool events in order. The pipeline never reads one ring from two tasks at
-/// once.
+/// The pipeline consumes attach events and spool events in order. The pipeline never reads one ring (the memory with a
+/// process's crash records) from two tasks at once.
 ///
 /// The pipeline also records when all reports of a process are stored.
 ///
 /// The pipeline is a class with a lock and not an actor. During many concurrent crashes, each short job of an actor
-/// would wait behind the readings of all rings. Rings that were already read would then stay mapped until all crashes
-/// are read (docs/decisions/0099).
+/// would wait behind the readings of all rings. Until all crashes are read, the rings that were already read would stay
+/// mapped (docs/decisions/0099).
 final class CrashPipeline: Service {
   struct State {
     var entries: [UInt64: ProcessLife] = [:]
@@ -68,7 +68,7 @@ final class CrashPipeline: Service {
   private let images: RecentImages
   /// The changes in the health of the store.
   ///
-  /// One stream is for calls that wait for a process, and the other stream is for the spool.
+  /// One stream wakes the calls that wait for a process. The other stream wakes the task that reads the spool.
   private let changes: (waiters: AsyncStream<StoreOutage.Change>, spooler: AsyncStream<StoreOutage.Change>)
   /// The tasks that consume the streams in `changes`.
   ///
@@ -112,7 +112,8 @@ final class CrashPipeline: Service {
       for await event in events { handle(event, in: &group) }
       watching.cancel()
       recorded.continuation.finish()
-      // At this point, all reports are stored, so crashd cancels the unwind cross-checks that still run or wait.
+      // At this point, all reports are stored, so crashd cancels the unwind cross-checks, which could only improve
+      // frames of these reports.
       await analysis.unwinder.stop()
       state.withLock { $0.isStopping = true }
       await spooler.stop()
@@ -169,8 +170,8 @@ final class CrashPipeline: Service {
     register.note(.attached(process))
     rings.add(RingKey(process.facts))
     state.withLock { $0.entries[process.number] = entry }
-    // Read the ring only now, when the process is in `entries`. The reason is that a client that knows that crashd
-    // accepted the process can already request the list of processes.
+    // Read the ring only after the process was added to `entries`, because a client can request the list of processes
+    // as soon as it knows that crashd has accepted the process.
     countRequests(of: process)
     analysis.health?.attach(process)
     tellCount()
@@ -180,7 +181,7 @@ final class CrashPipeline: Service {
     telling.withLock { _ in whenChanged(state.withLock { $0.entries.count }) }
   }
 
-  /// - Returns: Whether the caller must begin a drain of the ring.
+  /// - Returns: Whether the caller must begin a reading of the ring.
   private func announce(_ process: AttachedProcess) -> Bool {
     let hasEnded = process.hasEnded.load(ordering: .acquiring)
     let announcement = change(process.number) { entry in
@@ -195,7 +196,7 @@ final class CrashPipeline: Service {
 
   /// Ordering: count the new reading in `drains` while the lock is held.
   ///
-  /// A stop of crashd then waits for every reading that began earlier.
+  /// Therefore, a stop of crashd waits for every reading that began earlier.
   private func counted(_ announcement: ProcessLife.Announcement) -> ProcessLife.Announcement {
     if announcement == .begins { drains.begin() }
     return announcement
@@ -243,7 +244,7 @@ extension CrashPipeline {
 
   private func improve(_ late: LateReport, _ reanalysis: Reanalysis) async {
     // Another task can change the report at the same time, for example because of another crash or an unwind
-    // cross-check. The report that the other task stores can lack the new symbols, so this loop then tries again.
+    // cross-check. The report that the other task stores can lack the new symbols. In this case, the loop tries again.
     for attempt in 1...Self.improvements {
       do throws(Reanalysis.Failure) {
         _ = try await reanalysis.run(idPrefix: late.id, for: late.user, visibility: .all, waits: true)

@@ -1,7 +1,7 @@
 import CrashStore
 import Synchronization
 
-/// Notifies listeners that the store has new reports or incidents.
+/// Notifies listeners that the store has new reports of crashes, or new incidents (faults that a process survived).
 ///
 /// Each listener reads the new reports or incidents from the store. The hub itself queues no reports.
 final class EventHub: Sendable {
@@ -46,7 +46,7 @@ final class EventHub: Sendable {
     for listener in listeners { listener.continuation.yield() }
   }
 
-  /// Registers a reader of events that starts at a cursor.
+  /// Registers a reader of events that starts at a cursor (a position in the stored events).
   /// - Returns: The reader's number, for `read` and `endReading`.
   func beginReading(at cursor: StoreCursor) -> UInt64 {
     state.withLock { state in

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Informs the policy of attached and ended processes, in order.
+/// Informs the policy keeper, which decides which classes are protected, of attached and ended processes, in order.
 ///
 /// One call of the policy keeper, which is an actor, handles all pending notes (messages that a process attached or
 /// ended). Separate calls for all notes would wait behind each other during many concurrent crashes, and the ring of

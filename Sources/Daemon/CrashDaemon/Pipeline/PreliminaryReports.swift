@@ -6,8 +6,8 @@ import Synchronization
 /// crashd lists a preliminary report until the store has the complete report.
 ///
 /// Preliminary reports exist only in memory. Crash groups do not count preliminary reports, and subscribers do not
-/// receive them. If crashd ends, the preliminary reports are lost. No crash is lost, because each ring stays until its
-/// report is stored.
+/// receive them. If crashd ends, the preliminary reports are lost. No crash is lost, because the records of a crash
+/// stay until its report is stored.
 final class PreliminaryReports: Sendable {
   private let reports = Mutex<[RingKey: CrashReport]>([:])
 

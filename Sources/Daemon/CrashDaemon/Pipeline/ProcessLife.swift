@@ -2,9 +2,9 @@ import Glibc
 
 /// The lifecycle of a process in the pipeline: attached → crashed → read → symbolicated → stored → ended.
 ///
-/// Four parts of the state change independently: the turn, the presence of the process, the ring, and the outcome of
-/// the crash. The turn states whether a reading of the ring is queued, is running, or neither. In the table, an empty
-/// cell means that this part does not change.
+/// Four parts of the state change independently: the turn, the presence of the process, the ring (the memory with its
+/// crash records), and the outcome of the crash. The turn states whether a reading of the ring is queued, is running,
+/// or neither. In the table, an empty cell means that this part does not change.
 ///
 /// | event         | turn                     | presence                  | ring     | crash                      |
 /// |---------------|--------------------------|---------------------------|----------|----------------------------|
@@ -17,12 +17,13 @@ import Glibc
 /// | `finishTurn`  | reading → idle           |                           |          |                            |
 /// |               | readingAndDue → queued ¹ |                           |          |                            |
 ///
-/// ¹ The pipeline then requests a permit. ² This change occurs only if the socket of the process is closed. ³ The
-/// pipeline has the permit, and now reads, symbolicates and stores the ring (`CrashAnalysis.analyse`). ⁴ Only the final
-/// reading makes this change; the ring is not read again. ⁵ This change occurs only if the reading found something new.
+/// ¹ The pipeline then requests a permit to read the ring. ² This change occurs only if the socket of the process is
+/// closed. ³ The pipeline has the permit, and now reads, symbolicates and stores the ring (`CrashAnalysis.analyse`). ⁴
+/// Only the final reading makes this change; the ring is not read again. ⁵ This change occurs only if the reading found
+/// something new.
 ///
-/// After the final reading of an ended process, the pipeline stores a report if the exit was an unreported exit, and
-/// removes the process.
+/// After the final reading of an ended process, the pipeline stores a report if the process ended abnormally without a
+/// crash record, and then removes the process.
 struct ProcessLife: Sendable {
   enum Turn: Sendable {
     case idle
@@ -108,7 +109,7 @@ extension ProcessLife {
     switch outcome {
     case .nothingNew: break
     case .stored: crash = .stored
-    // Treat `unanswered` as `held`, although only a spool file can have the outcome `unanswered`.
+    // Only a spool file can have the outcome `unanswered`, so it does not occur here. Treat it as `held`.
     case .held, .unanswered: crash = .held
     case .failed: crash = .failed
     }
@@ -163,7 +164,7 @@ extension ProcessLife {
   /// Whether crashd has read a crash record of the process; true even if the record could not be stored.
   var hasCrashed: Bool { crash != .none }
 
-  /// Whether a crash ended the process; nil if the process still runs, without this ring.
+  /// Whether a crash ended the process; nil if the process still runs, even if it no longer uses this ring.
   ///
   /// A SIGKILL from outside is not a crash of the program, unless the kernel sent it because memory ran out.
   var isEndedByCrash: Bool? {
@@ -172,8 +173,9 @@ extension ProcessLife {
     return hasSilentDeath && (end.end.signal != SIGKILL || end.memory?.isVictim == true)
   }
 
-  /// A crashed process is settled as soon as crashd has read its record, because the crash most probably ends the
-  /// process.
+  /// Whether no reading of the ring is queued or running, and crashd does not wait for the exit status.
+  ///
+  /// After a crash, crashd does not wait for the exit status, because the crash most probably ends the process.
   var isSettled: Bool {
     guard turn == .idle else { return false }
     if case .disconnected = presence { return hasCrashed && ring == .read }
@@ -182,10 +184,10 @@ extension ProcessLife {
 
   /// Whether several threads of the process crashed.
   ///
-  /// In this case, the exit status shows which thread's signal ended the process.
+  /// If so, the exit status shows which thread's signal ended the process.
   var hasSeveralCrashes: Bool { hasCrashed && (seen?.records.count ?? 0) > 1 }
 
-  /// Whether the last reading found a drain that was under way.
+  /// Whether the last reading found that the process was draining: finishing its other requests after a trap.
   var drains: Bool { seen?.drains ?? false }
 
   /// Whether all reports of the process are stored and the process has exited.

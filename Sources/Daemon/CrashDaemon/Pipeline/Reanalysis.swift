@@ -46,7 +46,8 @@ actor Reanalysis {
 
   /// Finds the report whose ID begins with `prefix`, analyzes its raw record again, and stores the result.
   ///
-  /// If `waits` is false and the call would have to wait for other unwind cross-checks, the call fails with `busy`.
+  /// A re-analysis includes an unwind cross-check, in which libunwind unwinds the recorded stacks once more. If `waits`
+  /// is false and the call would have to wait for other cross-checks, the call fails with `busy`.
   func run(
     idPrefix prefix: String?, for user: UInt32, visibility: Visibility, waits: Bool = false
   ) async throws(Failure) -> Outcome {
@@ -118,7 +119,8 @@ actor Reanalysis {
     var (contents, symbols) = await analysis.openAgain(process)
     let second: SnapshotUnwinder.Outcome?
     do throws(SnapshotUnwinder.Busy) {
-      // Skip the cross-check of a record line, because a record line contains only a part of the stack.
+      // Skip the cross-check of a report from a record line (a crash record as text), because a record line contains
+      // only a part of the stack.
       second =
         process.facts.isImported
         ? nil : try await analysis.unwinder.unwind(contents, for: process.facts.peer.uid, waits: waits)
@@ -144,7 +146,7 @@ actor Reanalysis {
     Set((unwinding ?? []).filter { $0.shown == .snapshot }.map(\.tid))
   }
 
-  /// Builds the new report, either of a crash or of an unreported exit.
+  /// Builds the new report, either of a crash or of an unreported exit (an exit without a crash record).
   ///
   /// An unreported exit needs a separate call of the builder, because the ring does not contain how the process ended.
   private static func report(_ builder: ReportBuilder<OpenCaches>, _ old: CrashReport) -> CrashReport? {

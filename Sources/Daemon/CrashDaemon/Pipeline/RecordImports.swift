@@ -3,7 +3,8 @@ import CrashRing
 import CrashStore
 import LinuxSystem
 
-/// Imports crashes from record lines, which processes printed because they could not connect to a crashd.
+/// Imports crashes from record lines (crash records as text), which processes printed because they could not connect to
+/// a crashd.
 ///
 /// crashd imports one line of a user at a time, and lines of at most four users at once. Further calls wait.
 struct RecordImports: Sendable {
@@ -144,7 +145,7 @@ struct RecordImports: Sendable {
   }
 }
 
-/// The ring of a record line.
+/// The ring that crashd rebuilt from a record line (a crash record as text).
 ///
 /// During an outage of the store, crashd does not hold the report in memory, because the caller of `Import` can repeat
 /// the call.

@@ -10,7 +10,7 @@ struct RingKey: Hashable, Sendable {
   init(_ facts: ProcessFacts) { self.init(id: facts.identity.ringID, user: facts.peer.uid) }
 }
 
-/// The rings of attached processes.
+/// The rings (the memory with crash records) of attached processes.
 ///
 /// A ring in this table can also have a file in the spool directory.
 final class RingTable: Sendable {
@@ -19,20 +19,20 @@ final class RingTable: Sendable {
     ///
     /// A process that reconnects is counted twice until its first connection ends.
     var counts: [RingKey: Int] = [:]
-    /// The incidents of each ring that were stored, with their numbers of occurrences.
+    /// The stored incidents (faults that a process survived) of each ring, with their numbers of occurrences.
     ///
     /// The incidents are stored for each ring and not for each connection. One ring can arrive over several
     /// connections, but its incidents must be counted once.
     var occurrences: [RingKey: CrashAnalysis.Occurrences] = [:]
     /// The time when the incidents of each ring were last read.
     var readings_ns: [RingKey: UInt64] = [:]
-    /// The rings with incidents that no announced reading has stored.
+    /// The rings with announced incidents that crashd has not stored.
     ///
     /// `readUnannounced` reads these rings.
     var unread: Set<RingKey> = []
     /// The rings whose announced incidents are queued for reading.
     ///
-    /// `waitingCounts` contains the number of these rings for each account.
+    /// `waitingCounts` contains the number of these rings for each account (the uids that share limits).
     var waiting: Set<RingKey> = []
     var waitingCounts: [UInt32: Int] = [:]
     /// The rings whose last process has ended, oldest first.

@@ -4,14 +4,14 @@ import CrashStore
 import LinuxSystem
 import Logging
 
-/// Reads the rings that processes have left in the spool directory, one file at a time.
+/// Reads the copies of rings (crash records) that crashed processes have left in the spool directory.
 actor SpoolTaker {
   nonisolated let spool: SpoolDirectory
   private let analysis: CrashAnalysis
   private let limits: Limits
   /// The rings of attached processes.
   ///
-  /// The pipeline decides what happens to the file after crashd read it.
+  /// The pipeline handles the spool files of these rings, so this actor does not read them.
   private let rings: RingTable
   private let unwindings: SecondUnwindings
   private var spooled: Set<String> = []
@@ -29,13 +29,15 @@ actor SpoolTaker {
   ///
   /// The set ensures that this failure is logged only once for each file.
   private var toldFiles: Set<String> = []
-  /// The names of the left files that crashd reads again, because the store works again or a retry is due, and the value
-  /// of `leavings` when this reading began.
+  /// The current reading of files that an earlier reading left in the spool.
+  ///
+  /// It begins when the store works again, or when a retry is due. `names` contains the files that are not read again
+  /// yet. `leavings` is how often crashd had left a file in the spool when this reading began.
   private var pass: (names: Set<String>, leavings: UInt64?)?
   private var taking: Task<Void, Never>?
   private var isStopping = false
-  /// The time at which the last removal of foreign and excess files ended, and whether crashd must check the directory
-  /// again soon.
+  /// The time at which the last removal of foreign and excess files began; `isTidyingDue` is whether another removal is
+  /// scheduled.
   private var tidied_ns: UInt64 = 0
   private var isTidyingDue = false
 
@@ -47,7 +49,7 @@ actor SpoolTaker {
     limits = analysis.limits
   }
 
-  /// Stops reading spool files after changes of the store.
+  /// Ensures that later changes in the health of the store begin no reading of spool files.
   func stop() { isStopping = true }
 
   /// Returns when all files whose reading was requested have been read.
@@ -78,7 +80,7 @@ extension SpoolTaker {
   }
 }
 
-// Removes foreign files and the files that exceed a quota.
+// Removes foreign files, which the library never creates, and the files that exceed a user's quota.
 extension SpoolTaker {
   private static let betweenTidyings_ms = 1_000
   /// The time after which the directory is checked again while it contains a partial file, because inotify does not
@@ -160,7 +162,7 @@ extension SpoolTaker {
     isSpoolBusy = false
   }
 
-  /// Reads all files in the spool.
+  /// Queues the files with the given names for reading, or all files of the spool if `names` is nil.
   ///
   /// - Returns: The result is false if the spool cannot be read.
   @discardableResult
@@ -177,10 +179,10 @@ extension SpoolTaker {
     }
   }
 
-  /// Whether this actor must not read the file, for one of two reasons.
+  /// Whether another part of crashd handles the file, so that this actor must not read it.
   ///
-  /// The first reason is that an attached process has the same ring, because the pipeline removes the file when this
-  /// process ends. The second reason is that the report of the ring already waits in memory.
+  /// If an attached process has the same ring, the pipeline removes the file when this process ends. Otherwise, the
+  /// report of the ring already waits in memory.
   private func isTakenCareOf(_ name: String) -> Bool {
     guard let id = SpoolDirectory.ringID(of: name) else { return false }
     guard let user = spool.owner(of: name) else { return false }

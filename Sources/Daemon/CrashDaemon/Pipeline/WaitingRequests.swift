@@ -3,16 +3,16 @@ import Synchronization
 
 /// Limits the memory of the requests in flight that crashd keeps for crashes that wait for their symbols.
 ///
-/// During the wait, the task holds no permit, and thousands of crashes can wait at the same time. If the limit is
-/// reached, crashd drops the requests of a waiting crash, and reads the requests again after the wait. Requests that
-/// end during the wait are then missing in the report.
+/// A crash that waits for its symbols holds no permit to read rings, so thousands of crashes can wait at the same time.
+/// If the limit is reached, crashd drops the requests of a waiting crash, and reads the requests again after the wait.
+/// Requests that have ended by then are missing in the report.
 final class WaitingRequests: Sendable {
-  /// The number of bytes that each account has reserved.
+  /// The number of bytes that each account (the uids that share limits) has reserved.
   private let bytes = Mutex<[UInt32: Int]>([:])
 
   /// Reserves memory for the requests of one crash of a user.
   ///
-  /// - Returns: Whether there is room. The caller then has to call `release`.
+  /// - Returns: Whether there is room. If there is room, the caller must call `release` later.
   func reserve(_ count: Int, for user: UInt32, _ limits: Limits) -> Bool {
     let account = limits.account(of: user)
     return bytes.withLock { bytes in
@@ -46,8 +46,9 @@ extension RingContents.Requests {
     }
   }
 
-  /// The bytes of a dictionary's header, and the bytes that are counted for each key-value pair: a dictionary allocates
-  /// memory for at most three pairs per pair that it contains.
+  /// The bytes of a dictionary's header, and the bytes that are counted for each of its key-value pairs.
+  ///
+  /// A dictionary allocates memory for at most three pairs per pair that it contains.
   private static let (dictionaryBytes, tagBytes) = (96, 3 * MemoryLayout<(String, String)>.stride)
 
   /// Returns an upper bound of the memory that a string allocates on the heap.

@@ -21,9 +21,9 @@ public struct MemoryRule: Sendable, Equatable {
 
   /// Whether the rule matches a process.
   ///
-  /// crashd has fewer facts about a process whose ring comes from the spool than about an attached process. If the unit
-  /// of the process is unknown, a rule with a unit matches. Matching is the safe choice, because the storage of memory
-  /// cannot be undone for reports that were already delivered.
+  /// crashd has fewer facts about a process that left its crash records in a spool file than about an attached process.
+  /// If the unit of the process is unknown, a rule with a unit matches. Matching is the safe choice, because the
+  /// storage of memory cannot be undone for reports that were already delivered.
   func holds(for process: ProcessFacts) -> Bool {
     guard !isEmpty, user ?? process.peer.uid == process.peer.uid else { return false }
     if let executable, !Glob.matches(executable, process.identity.executable) { return false }

@@ -19,7 +19,7 @@ extension RingContents {
 extension CrashRecord {
   /// Whether the crash is a failed instruction fetch: pc does not point to executable memory.
   ///
-  /// In this case, the bytes at pc are not code and can only be data of the process.
+  /// If so, the bytes at pc are not code and can only be data of the process.
   fileprivate var isBadFetch: Bool {
     guard [SIGSEGV, SIGBUS].contains(signal) else { return false }
     return frames.first.map { $0.pc == faultAddress || $0.pc == address } ?? true

@@ -20,7 +20,7 @@ extension Settings {
     .path("state-directory", \.stateDirectory),
     .path("analyse-path", \.analysePath),
     .path("fetch-path", \.fetchPath),
-    // On one line, URLs are separated by spaces, because a URL can contain commas.
+    // In a value on one line, spaces separate the URLs, because a URL can contain commas.
     .list(
       "debuginfod-urls", \.debuginfodURLs,
       "at most \(DaemonConfiguration.debuginfodLimit) URLs that begin with http:// or https://", separator: " ",

@@ -31,7 +31,7 @@ extension Settings {
     return others.contains { $0.path == forward.path } ? "'\(forward.path)' is in the list twice" : nil
   }
 
-  /// The key `acknowledges` has no effect on Varlink collectors, because each Varlink reply already acknowledges an
+  /// The key `acknowledge` has no effect on Varlink collectors, because each Varlink reply already acknowledges an
   /// event.
   private static let acknowledge: SettingKey<ForwardSettings> = {
     var key = SettingKey<ForwardSettings>.flag("acknowledge", \.acknowledges)

@@ -6,7 +6,9 @@ public import CrashStore
 public struct Settings: Sendable, Equatable {
   /// The minimum level of log lines; nil means `info`.
   public var logLevel: String?
-  /// The directory of the sockets and the spool; if it is nil, environment variables determine the directory.
+  /// The directory of the sockets and of the spool, in which processes leave crash records.
+  ///
+  /// If the value is nil, environment variables determine the directory.
   public var runtimeDirectory: String?
   /// The directory of the reports and the symbol caches; if it is nil, environment variables determine the directory.
   public var stateDirectory: String?

@@ -2,8 +2,9 @@ import CShimRing
 import Glibc
 import LinuxSystem
 
-// Limits the space of each user in the spool directory. Every user is allowed to write to the directory, so crashd
-// removes foreign files and the files that exceed the user's quota.
+// Limits the space of each user in the spool directory, where crashed processes leave copies of their rings (crash
+// records). Every user is allowed to write to the directory, so crashd removes foreign files and the files that exceed
+// the user's quota.
 extension SpoolDirectory {
   /// The result of one removal of foreign and excess files.
   struct Tidying {
@@ -11,7 +12,7 @@ extension SpoolDirectory {
     ///
     /// crashd recognizes such files by names that the library never uses, or because they are not regular files.
     var foreign: [(name: String, owner: UInt32)] = []
-    /// The number of rings that were removed because of the quota, by account.
+    /// The number of rings that were removed because of the quota, by account (the uids that share limits).
     var excess: [UInt32: Int] = [:]
     /// Whether the directory contains a partial file, which a process is writing or has abandoned.
     var hasPartial = false

@@ -11,11 +11,11 @@ struct SpoolRefusal: Error, Equatable {
   var reason: String
   /// Whether the reason is that crashd lacks a resource, such as a free descriptor.
   ///
-  /// In this case, crashd can read the file later.
+  /// If so, crashd can read the file later.
   var isPassing = false
-  /// Whether a part of the ring's contents is lost, because the process had no space to write this part.
+  /// Whether the ring is lost, because the process had no space to write it.
   ///
-  /// In this case, the report contains the crash without this part.
+  /// If so, the file is empty, and crashd counts the loss.
   var isLoss = false
 }
 
@@ -24,7 +24,9 @@ enum CleanName {
   static func of(_ name: String) -> String { CleanText.line(String(name.prefix(64))) }
 }
 
-/// The directory where processes leave their rings when crashd is unreachable.
+/// The directory where crashed processes leave copies of their rings (crash records).
+///
+/// crashd needs a copy if it did not run at the crash, or was killed before it stored the report.
 ///
 /// Every user is allowed to create files in the directory, so crashd checks each file. crashd treats the owner of a
 /// file as the user of the crashed process.
@@ -79,7 +81,7 @@ struct SpoolDirectory: Sendable {
 
   /// Opens the ring in a spool file.
   ///
-  /// Returns nil if the file is foreign, is partial, or no longer exists.
+  /// Returns nil if the name is not that of a complete spool file, or if the file no longer exists.
   func open(_ name: String) throws(SpoolRefusal) -> AttachedProcess? {
     guard name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) else { return nil }
     let unknown = Peer(pid: 0, uid: geteuid())
@@ -100,8 +102,8 @@ struct SpoolDirectory: Sendable {
       let status = try file.status()
       let owner = Peer(pid: 0, uid: status.st_uid)
       guard !status.isSharedWritable else { throw SpoolRefusal(owner: owner, reason: "is writable by other users") }
-      // Reject a file with a second hard link: `rename` does not create a second link, and a user could have linked a
-      // file of another user into the directory.
+      // Reject a file with a second hard link, because a user could have linked a file of another user into the
+      // directory. The library publishes its files by `rename`, which creates no second link.
       guard status.st_nlink == 1 else { throw SpoolRefusal(owner: owner, reason: "has more than one name") }
       guard status.st_size > 0 else {
         throw SpoolRefusal(owner: owner, reason: "is empty: there was no room for the ring", isLoss: true)

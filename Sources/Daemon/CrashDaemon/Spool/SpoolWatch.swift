@@ -1,7 +1,7 @@
 import Glibc
 import LinuxSystem
 
-/// Watches the spool directory with inotify.
+/// Watches the spool directory, in which processes leave crash records, with inotify.
 ///
 /// The watch reports the names of complete files that appeared, and whether processes have created files with other
 /// names.
@@ -17,7 +17,7 @@ struct SpoolWatch: Sendable {
     var hasBegun = false
     /// Whether the kernel's event queue overflowed.
     ///
-    /// In this case, the whole directory must be listed.
+    /// If so, events were lost, and the whole directory must be listed.
     var overflowed = false
   }
 

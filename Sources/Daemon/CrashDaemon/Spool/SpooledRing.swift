@@ -2,7 +2,7 @@ import CrashReport
 import CrashRing
 import CrashStore
 
-/// The result of comparing a ring in the spool with its stored report.
+/// The result of comparing a ring (crash records), which a process left in the spool directory, with its stored report.
 ///
 /// A process can both announce its crash and leave its ring in the spool. A crashd that was killed could have stored
 /// this ring, or an earlier state of the ring, without removing the file.
@@ -20,12 +20,13 @@ enum SpooledRing: Sendable {
   static func hasNews(_ found: CrashAnalysis.Seen, beside stored: CrashAnalysis.Seen) -> Bool {
     var generations: [UInt64: UInt64] = [:]
     for record in stored.records where record.count == 2 { generations[record[0]] = record[1] }
-    // If a slot of the ring was reused after the file was written, the file contains the earlier record of this slot.
+    // If a slot of the ring (the place for one record) was reused after the file was written, the file contains the
+    // earlier record of this slot.
     let hasRecord = found.records.contains { record in
       record.count == 2 && generations[record[0]].map { $0 < record[1] } ?? true
     }
-    // If the file has no new record, the file contains something new only if it contains the same crash with more
-    // threads of the thread sweep.
+    // If the file has no new record, the file contains something new only if it contains the same crash with the stacks
+    // of more threads.
     return hasRecord || (found.records == stored.records && found.threads.count > stored.threads.count)
   }
 }
@@ -44,8 +45,8 @@ extension CrashAnalysis {
     // An equal ID does not prove that the rings are the same, because a process of another user could have chosen this
     // ID.
     guard old.process.uid == Int(facts.peer.uid) else { return .news(process) }
-    // A record line has only a part of its ring. Therefore, a report of the whole ring replaces the report of the
-    // record line.
+    // A report with a source comes from an imported record line (a crash record as text), which contains only a part of
+    // the ring. Therefore, a report of the whole ring replaces this report.
     if old.source != nil { return .news(process) }
     if let before = try? Reanalysis.process(of: old, raw: raw),
       !SpooledRing.hasNews(Seen(read(process, isFinal: true)), beside: Seen(read(before, isFinal: true)))

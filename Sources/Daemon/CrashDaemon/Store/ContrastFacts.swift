@@ -4,12 +4,13 @@ import CrashStore
 import DanglingStatistics
 import Glibc
 
-/// Extracts from a report the facts by which a contrast compares crash groups.
+/// Extracts from a report the facts with which a contrast finds what distinguishes a group's crashes from other
+/// crashes.
 ///
 /// Numbers become ranges, because two crashes rarely have equal numbers. Values are shortened, and control characters
 /// are removed.
 enum ContrastFacts {
-  /// The maximum lengths of values in characters, and of keys of tags.
+  /// The maximum lengths of values and of tag keys, in characters.
   private static let (valueLength, keyLength) = (120, 40)
   /// The maximum number of arguments and of tags of one crash.
   private static let wordLimit = 32

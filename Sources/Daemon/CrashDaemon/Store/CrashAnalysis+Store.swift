@@ -19,12 +19,13 @@ extension CrashAnalysis {
   @inline(never)
   func commit(_ snapshot: Snapshot, _ symbols: OpenCaches, of source: some CrashSource) async -> Outcome {
     let process = source.process
-    // A process can withdraw its records, so the ring possibly no longer contains a crash.
+    // A process withdraws a record if one of its own handlers repairs the fault, so the ring possibly no longer
+    // contains a crash.
     guard !snapshot.contents.records.isEmpty else { return .nothingNew }
     var contents = snapshot.contents
     if var requests = snapshot.requests {
-      // During a drain, store the numbers of requests of this reading, because the drain changes these numbers until it
-      // ends.
+      // During a drain, in which the process finishes its other requests, these numbers change. Therefore, store the
+      // numbers that this reading found.
       let counts = contents.requests.counts
       if contents.containment?.drain != nil, !counts.isEmpty { requests.counts = counts }
       contents.requests = requests
@@ -38,8 +39,8 @@ extension CrashAnalysis {
         return made
       }
       source.count(snapshot.losses, isSettled: true, in: ledger)
-      // The policy does not count the crash of an imported record line, because the crash could have happened on
-      // another machine, or the line could be forged.
+      // The policy does not count the crash of an imported record line (a crash record as text), because the crash
+      // could have happened on another machine, or the line could be forged.
       if let made, made.source == nil, PolicyKeeper.counts(made) { await policy?.stored(made, of: process.facts) }
       guard place == .store else { return .held(id: id, seen: snapshot.seen) }
       let late = symbols.gaps.filter { $0.value.mayFill }.keys
@@ -119,7 +120,7 @@ extension CrashAnalysis {
 
   /// Rebuilds a lost report from its raw record (the copy of the ring), which the store still has.
   ///
-  /// The lost report contained the verified owner, and the owner in the ring is not verified. Therefore, only clients
+  /// The lost report contained the verified owner, but the owner in the ring is not verified. Therefore, only clients
   /// with access to all reports can read the rebuilt report.
   /// - Returns: Whether the store now has the report.
   func restore(_ orphan: ReportStore.Orphan) async -> Bool {

@@ -34,7 +34,7 @@ actor StoreKeeper: Service {
   private let outage: StoreOutage
   private let logger: Logger
   private var retry_ms = StoreKeeper.firstRetry_ms
-  /// The time at which crashd reads again the files that were left in the spool.
+  /// The time at which crashd next reads the files that an earlier reading left in the spool directory.
   private var nextPass_ns: UInt64 = 0
   private var clock = ClockWatch()
   private var hasDoubtedClock = false
@@ -50,8 +50,8 @@ actor StoreKeeper: Service {
 
   func run() async throws {
     await cancelWhenGracefulShutdown { await self.work() }
-    // After the loop ended, no other task stores reports, so store the held reports now. Files that were left in the
-    // spool stay there for the next crashd.
+    // After the loop ended, no other task stores reports, so store the reports that wait in memory now. Files that were
+    // left in the spool stay there for the next crashd.
     await keepOpen()
     if storeHeld() { outage.publish(StoreOutage.Change(isWell: false)) }
     let lost = outage.count
@@ -199,15 +199,15 @@ extension StoreKeeper {
       if error.isCorruption {
         await startAnew(because: error.description)
       } else {
-        // The disk can be full, and removing reports also needs disk space. Do not log here: another method logs the
-        // reports that wait in memory.
+        // The disk can be full, and removing reports also needs disk space. Log only a warning, because another method
+        // logs an outage at level critical.
         logger.warning("cannot maintain the store: \(error)")
       }
     }
   }
 }
 
-// Opens the database again if it is not open, or writes it again if its file was removed.
+// Opens the database again if it is not open, or copies it to a new file if its file was removed or replaced.
 extension StoreKeeper {
   private func keepOpen() async {
     do throws(StoreError) {

@@ -15,7 +15,8 @@ final class StoreOutage: Sendable {
     var process: String
     /// The pid of the process in its own PID namespace.
     var ownPID: Int?
-    /// The name under which systemd's descriptor store holds the ring; crashd removes it after the report is stored.
+    /// The name under which systemd's descriptor store holds the ring (the process's crash records); crashd removes the
+    /// ring from there after the report is stored.
     var keptName: String?
     /// Whether systemd is allowed to drop the ring as soon as the report is stored.
     var mayForget = false
@@ -23,8 +24,8 @@ final class StoreOutage: Sendable {
     var bytes: Int { raw.count + 4_096 * report.threads.count }
   }
 
-  /// A partial or full recovery of the store: crashd stored reports that waited, or should read again the files that
-  /// were left in the spool.
+  /// A partial or full recovery of the store: crashd stored reports that waited, or should read again the files that an
+  /// earlier reading left in the spool directory.
   struct Change: Sendable {
     /// Whether the store has recovered completely: no report or file waits any more.
     ///
@@ -90,8 +91,8 @@ final class StoreOutage: Sendable {
   /// Holds a report in memory that the store did not accept.
   /// - Returns: The result is false if there is no room in memory.
   func hold(_ item: Held, because error: StoreError) -> Bool {
-    // Ordering: wake the store keeper only after the report was added. If the store keeper found the failure but not
-    // the report, it would conclude that the store has recovered.
+    // Ordering: wake the store keeper only after the report was added. Otherwise, the store keeper could find no
+    // waiting report, and would conclude that the store has recovered.
     defer { if error.isOutage { wake() } }
     return state.withLock { state in
       state.note(error)
@@ -130,8 +131,8 @@ final class StoreOutage: Sendable {
       defer { state.hasLeftFiles = true }
       return !state.hasLeftFiles
     }
-    // Only the first file that is left in the spool wakes the store keeper. When other files are left, the store keeper
-    // already waits until it can retry.
+    // Only the first file that is left in the spool wakes the store keeper. For later files, the wake-up is not needed,
+    // because the store keeper already waits for its next attempt.
     if isFirst { wake() }
   }
 
@@ -188,7 +189,7 @@ final class StoreOutage: Sendable {
 
   /// Whether systemd is allowed to drop the ring of an ended process now.
   ///
-  /// Otherwise, systemd drops the ring when the report is stored.
+  /// If the result is false, the store keeper tells systemd to drop the ring after the report is stored.
   /// - Returns: The result is true if no held report needs the ring.
   func mayForget(_ keptName: String) -> Bool {
     state.withLock { state in
@@ -205,7 +206,7 @@ final class StoreOutage: Sendable {
   /// - Returns: Whether the store was failing before this call.
   func recovered() -> Bool {
     state.withLock { state in
-      // Return if a report is held in memory, because the store has then failed again.
+      // Return if a report is held in memory, because in this case the store has failed again.
       guard state.held.isEmpty else { return false }
       defer { (state.failure, state.since) = (nil, nil) }
       return state.failure != nil

@@ -1,4 +1,6 @@
 /// The maximum numbers of permits for one kind of work.
+///
+/// A permit allows its holder to do the work once.
 struct PermitLimit: Sendable {
   /// The maximum number of permits for all users together.
   var total: Int
@@ -56,8 +58,7 @@ struct FairQueue<Waiter> {
 
   private struct Account {
     var permits = 0
-    /// The sequence number of the last permit that this account received; the numbers count the permits of all
-    /// accounts.
+    /// The value of `clock` when this account last received a permit.
     var turn: UInt64 = 0
   }
 
@@ -99,7 +100,7 @@ struct FairQueue<Waiter> {
   /// Hands a permit to the waiter that is served next.
   /// - Parameter mayRun: A closure that is called for each user with waiters; it returns whether the user is allowed to
   ///   get a permit now.
-  /// - Returns: The waiter and its user; nil if no waiter can get a permit.
+  /// - Returns: The waiter, and whether it is urgent; nil if no waiter can get a permit.
   mutating func next(
     where mayRun: (_ uid: UInt32) -> Bool = { _ in true }
   ) -> (waiter: Waiter, isUrgent: Bool)? {

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// The number of permits is limited in total and for each user, and the permits are distributed fairly between users.
 ///
-/// A callback that waits has no task and therefore no task stack. Therefore, thousands of callbacks can wait
+/// A waiting callback needs no task and no memory for a task's stack, so thousands of callbacks can wait
 /// (docs/decisions/0099).
 ///
 /// Ordering: each callback runs once, outside the lock, on the thread that made its permit available.
@@ -71,7 +71,7 @@ final class FairSemaphore: Sendable {
 
   /// Stops all waiting.
   ///
-  /// Later callers do not wait either.
+  /// Callers that come later do not wait either.
   ///
   /// All waiters receive void permits, for which `isHeld` is false.
   func stop() {
@@ -94,7 +94,7 @@ final class FairSemaphore: Sendable {
     next?(true)
   }
 
-  /// Wake at most one waiter, because only one permit was returned.
+  /// Takes a permit back, and wakes at most one waiter, because only one permit is free.
   private func giveBack(_ user: FairUser) {
     let (next, calm): (Callback?, [CheckedContinuation<Void, Never>]) = state.withLock { state in
       state.queue.giveBack(user)

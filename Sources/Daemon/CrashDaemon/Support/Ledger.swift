@@ -54,10 +54,10 @@ final class Ledger: Sendable {
   private static let interval_ns: UInt64 = 1_000_000_000
   /// The number of stored reports of one user that can be logged in one burst.
   ///
-  /// With this number, the log shows all services that crash together.
+  /// The number is large enough that the log shows every service if several services crash together.
   private static let reportsAtOnce: UInt64 = 8
 
-  /// The maximum number of losses of one kind that is accepted from one ring.
+  /// The maximum number of losses of one kind that is accepted from the records of one process.
   ///
   /// The number is limited because the counters come from the process and are untrusted.
   static let mostLosses = 1 << 32

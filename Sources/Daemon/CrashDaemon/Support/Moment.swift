@@ -10,7 +10,7 @@ struct Moment: Sendable, Hashable, CustomStringConvertible {
 
   init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
-  /// Creates the point in time from the seconds that the policy stores.
+  /// Creates the point in time from seconds since 1970, the unit in which the protection policy stores times.
   ///
   /// An invalid time becomes 1970-01-01.
   init(seconds: Double) { self.init(nanoseconds: UInt64(seconds > 0 ? min(seconds, 1e10) * 1e9 : 0)) }

@@ -49,7 +49,8 @@ struct DebugFiles: Sendable {
 
   /// Whether the path is in the system's directory of debug files.
   ///
-  /// A path with `..` is refused, because the process chooses the image's path and `..` could lead to any directory.
+  /// A path with `..` does not count, because the process chooses the image's path, and `..` could lead to any
+  /// directory.
   private func isInstalled(_ path: String) -> Bool {
     ([directory] + others).contains { directory in
       path.hasPrefix(directory + "/") && !DebugFilePaths.leadsUp(path.dropFirst(directory.utf8.count))

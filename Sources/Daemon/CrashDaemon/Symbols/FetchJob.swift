@@ -4,7 +4,7 @@ import LinuxSystem
 
 /// Downloads the debug information of one build with `crash-fetch`, and builds its symbol cache with `crash-analyse`.
 struct FetchJob: Sendable {
-  /// The debuginfod servers, the program that queries them, and the program that builds the cache.
+  /// The debuginfod servers, and the program that queries them.
   struct Servers: Sendable {
     /// The path of `crash-fetch`.
     var program: String

@@ -107,12 +107,13 @@ struct ImageFile: Sendable {
     return seen
   }
 
-  /// Opens the file of the image's build in directories that an operator set, or, if there is none, the file at the
-  /// path.
+  /// Opens the file of the image's build in the directories that an operator set.
+  ///
+  /// If no directory has the file, the method opens the file at the path.
   ///
   /// If the process sent a descriptor of the image file, this method does not search the directories. If no directory
-  /// has the image and its path cannot be opened, this method opens the debug file of the build, because it has all
-  /// symbols. Each file must pass the checks of `look(for:)`.
+  /// has the image and its path cannot be opened, this method opens the build's separate debug file, because this file
+  /// has all symbols, too. Each file must pass the checks of `look(for:)`.
   func look(for user: UInt32, in directories: [String]) throws(SystemError) -> ImageFile {
     if descriptor != nil || directories.isEmpty { return try look(for: user) }
     let installed = directories.compactMap { DebugFilePaths.ofBuild(buildID, in: $0) }

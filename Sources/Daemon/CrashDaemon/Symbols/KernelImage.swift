@@ -19,7 +19,7 @@ enum KernelImage {
     guard let range = find(in: SmallFile.text(at: "/proc/self/maps", limitBytes: 1 << 20) ?? "") else {
       throw SystemError("find \(path)", code: ENOENT)
     }
-    // The kernel keeps the pages of the vDSO mapped and readable as long as crashd runs; copy the bytes immediately.
+    // This access is safe, because the kernel keeps the pages of the vDSO mapped and readable as long as crashd runs.
     let pages = unsafe UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: range.start), count: range.count)
     let file = try MemoryFile()
     try file.write(unsafe Array(pages), at: 0)

@@ -14,7 +14,7 @@ actor NameJudge {
   private struct Answer {
     /// The names that the child checked.
     var verdicts: [(name: String, isReadable: Bool)] = []
-    /// The name after these, if the child took too long or was killed.
+    /// The name at which the child stopped, if it took too long or was killed.
     var late: String?
   }
 
@@ -24,9 +24,10 @@ actor NameJudge {
   /// The results are cached, so that a program that crashes repeatedly needs only one child process.
   private var known: [String: Bool] = [:]
   private var knownBytes = 0
-  /// The names for which a child took too long, each with the number of times.
+  /// The names for which a child took too long, each with the number of counted time-outs.
   ///
-  /// Children that run at the same time count once, until `next`.
+  /// A further time-out counts only if it occurs at or after the time `next`. Therefore, children that run at the same
+  /// time count once.
   private var late: [String: (count: Int, next: ContinuousClock.Instant)] = [:]
 
   init(_ configuration: SymbolCaches.Configuration) { self.configuration = configuration }
@@ -67,7 +68,8 @@ actor NameJudge {
       if late.count >= 1_000 { late = [:] }
       let count = (late[name]?.count ?? 0) + 1
       late[name] = (count, now + .milliseconds(configuration.limits.judgeNames_ms))
-      // A busy machine stops a child at any name. A hostile name stops each child.
+      // On a busy machine, a child can time out at any name. Only a hostile name stops each child. Therefore, a name
+      // counts as unsafe only after several time-outs.
       if count == configuration.limits.judgeNameTries { verdicts.append((name, false)) }
     }
     if knownBytes >= configuration.limits.judgedNamesBytes { (known, knownBytes) = ([:], 0) }
@@ -125,7 +127,8 @@ actor NameJudge {
     var answer = Answer(verdicts: zip(sent, verdicts).map { (name: $0, isReadable: $1 == 1) })
     if let failure, let unchecked = verdicts.firstIndex(of: 0), unchecked < sent.count {
       let status = failure.status ?? 128 + SIGKILL
-      // A signal other than SIGKILL comes from the name that the child demangled, which is therefore checked, too.
+      // If a signal other than SIGKILL ended the child, the name that the child was demangling caused the signal.
+      // Therefore, this name counts as checked, too.
       let checkedCount = status > 128 && status != 128 + SIGKILL ? unchecked + 1 : unchecked
       answer.verdicts.removeSubrange(checkedCount...)
       if status == 128 + SIGKILL { answer.late = sent[unchecked] }

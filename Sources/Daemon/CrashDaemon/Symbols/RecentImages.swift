@@ -12,7 +12,7 @@ final class RecentImages: Sendable {
     /// A hash of the user, the build IDs and the paths for each list.
     ///
     /// Hashes are used so that long names from malicious processes do not use up memory. If two lists have the same
-    /// hash, the only effect is that one early request is skipped.
+    /// hash, the only effect is that crashd does not request the symbols of one list before a crash.
     var questions: Set<Int> = []
     var begin_ns: UInt64 = 0
   }

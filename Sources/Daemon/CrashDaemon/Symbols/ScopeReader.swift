@@ -3,10 +3,11 @@ import Glibc
 import LinuxSystem
 import Logging
 
-/// Describes the variables and types in scope at a fault, with `crash-analyse`.
+/// Describes the variables and types in scope at a fault, with `crash-analyse`, crashd's helper program for untrusted
+/// images.
 ///
-/// The description is made only after a crash. If the symbol caches contained these types for all images, the caches
-/// would be several times as large.
+/// The description is made only after a crash. If the symbol caches contained the variables and types of all functions,
+/// the caches would be several times as large.
 actor ScopeReader {
   private let configuration: SymbolCaches.Configuration
   private let permits: FairSemaphore
@@ -35,17 +36,18 @@ actor ScopeReader {
     permits = FairSemaphore(PermitLimit(total: limits.scopes, perUser: limits.scopesPerUser), limits.accounts)
   }
 
-  /// Returns the variables and types in scope at a link address of an image.
+  /// Returns the variables and types in scope at a link address (an address in the image file).
   ///
-  /// The result is nil if the image has no information, or if too many requests are running. The method opens the file
-  /// at the path that the process reported. If this file belongs to another build, the result is nil.
+  /// The result is nil if no information about the address was found, if too many requests are running, or if the user
+  /// has no CPU time left. The method opens the file at the path that the process reported. If this file belongs to
+  /// another build, the result is nil.
   func scope(of image: ImageFile, at pc: UInt64, for user: UInt32) async -> ScopeDescription? {
     await describe(image, pc, user, isOfClasses: false)
   }
 
   /// Returns the classes that the function at a link address refers to, according to the image's own symbols.
   ///
-  /// The result is nil if no child process could run.
+  /// The result is nil if the child process failed or could not run.
   func classes(of image: ImageFile, at pc: UInt64, for user: UInt32) async -> [ScopeDescription.NamedClass]? {
     await describe(image, pc, user, isOfClasses: true)?.namedClasses
   }

@@ -44,7 +44,7 @@ extension SymbolCaches {
     startFetch()
   }
 
-  /// Whether `fetchDebugInformation` would now request the given build.
+  /// Whether `fetchDebugInformation` would now request the debug information of the given build.
   ///
   /// Debug information is requested only for builds whose file was installed by root or crashd's user. Otherwise, a
   /// process without network access could encode data in invented build IDs, which crashd would send to the servers.

@@ -55,7 +55,7 @@ extension SymbolCaches {
     return SymbolGap(reason: refusal ?? "no file was found that has its build id")
   }
 
-  /// Publishes the report in `lateReports` when the missing symbols of the given builds have arrived.
+  /// Publishes the report in the stream `lateReports` when the missing symbols of the given builds have arrived.
   func remember(_ report: LateReport, until buildIDs: some Collection<String>) {
     let names = buildIDs.flatMap { Self.names($0, report.user) }.filter { isPending($0) || isFetched($0) }
     // Publish the report at once if its symbols have arrived since it was built.
@@ -66,7 +66,8 @@ extension SymbolCaches {
 
   /// Publishes the reports that wait for a cache, if the cache now exists.
   ///
-  /// If a request to the servers is pending for the build, the reports also wait for the line numbers.
+  /// If a request to the debuginfod servers is pending for the build, the reports are published again after this
+  /// request.
   func tellLate(_ name: CacheName) {
     if isPending(name) { return }
     let reports = isFetched(name) ? late[name] : late.removeValue(forKey: name)
@@ -74,10 +75,10 @@ extension SymbolCaches {
     for report in reports { lateContinuation.yield(report) }
   }
 
-  /// Publishes the reports for which no other request to a server is pending.
+  /// Publishes the reports that waited for the build's symbols, unless they also wait for another build's symbols.
   ///
-  /// crashd requests each library of a program separately. If crashd published the report after each of these requests,
-  /// subscribers would receive too many events.
+  /// crashd requests the debug information of each library of a program from the debuginfod servers separately. If
+  /// crashd published the report after each of these requests, subscribers would receive too many events.
   func tellFetched(_ name: CacheName) {
     if isPending(name) { return }
     for report in late.removeValue(forKey: name) ?? [] where !late.contains(where: { $0.value.contains(report) }) {

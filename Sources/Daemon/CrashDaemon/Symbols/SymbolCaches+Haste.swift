@@ -35,7 +35,7 @@ extension SymbolCaches {
 
   /// Starts queued jobs, distributed fairly between users.
   ///
-  /// The user with the fewest running jobs is served first, and no user can get all permits.
+  /// The user with the fewest running jobs is served first, and the number of running jobs is limited for each user.
   private func startHastyJobs() {
     // Remove the queued jobs for which no analysis of a crash waits any more.
     hastyJobs.remove { waiters[$0.number]?.names.contains($0.name) != true }

@@ -84,7 +84,7 @@ actor SymbolCaches {
   private static let attempts = 3
   /// The jobs that build caches, distributed fairly between users.
   ///
-  /// No user gets all permits, and a job is urgent if the analysis of a crash waits for it.
+  /// The number of running jobs is limited for each user, and a job is urgent if the analysis of a crash waits for it.
   var jobs: FairQueue<Job>
   private var running: [Job] = []
   /// Starts waiting jobs when their users have CPU time again.
@@ -110,7 +110,7 @@ actor SymbolCaches {
 
   /// The known reasons why caches do not exist, by cache.
   var refusals: [CacheName: String] = [:]
-  /// Stored reports whose symbols were incomplete.
+  /// Stored reports whose symbols were incomplete, by the cache for which the reports wait.
   ///
   /// crashd rebuilds these reports when the cache is complete.
   var late: [CacheName: Set<LateReport>] = [:]
@@ -164,7 +164,7 @@ extension SymbolCaches {
     _ = begin(seen, for: user)
   }
 
-  /// Begins all parts of `prepare` that do not require opening files.
+  /// Does the part of `prepare` that opens no files.
   /// - Returns: The images whose files must be opened next.
   func begin(_ images: [ImageFile], for user: UInt32) -> [ImageFile] {
     var unseen: [ImageFile] = []
@@ -361,8 +361,8 @@ extension SymbolCaches {
   /// Starts jobs for the missing caches of the given images.
   ///
   /// Returns the answer if the caller need not wait for a job; otherwise nil. One call of this actor starts the jobs
-  /// and collects the answer, because each separate call would wait a long time if many processes crash at once. If the
-  /// result is nil, the caller must continue with `prepare`.
+  /// and collects the answer, because each separate call would wait a long time for the actor if many processes crash
+  /// at once. If the result is nil, the caller must continue with `prepare`.
   func ready(_ wanted: [String: Set<UInt64>], _ images: [ImageFile], for user: UInt32) async -> Answer? {
     guard begin(images, for: user).isEmpty else { return nil }
     guard isSettled(Set((images.map(\.buildID) + wanted.keys).flatMap { find($0, user) })) else { return nil }

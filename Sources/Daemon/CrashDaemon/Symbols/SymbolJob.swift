@@ -11,8 +11,7 @@ struct SymbolJob: Sendable {
   var buildID: String
   var output: String
   var timeout_ms: Int
-  /// A function that finds the debug files of an image without debug information; if it is nil, no debug files are
-  /// used.
+  /// Opens the debug files of an image without debug information; if it is nil, no debug files are used.
   var debugFiles: DebugFiles?
   /// The function that receives the CPU time of each child process.
   var charge: @Sendable (_ cpu_ns: UInt64) -> Void = { _ in }
@@ -54,7 +53,7 @@ struct SymbolJob: Sendable {
     }
   }
 
-  /// Builds a partial cache, which contains only the given link addresses.
+  /// Builds a partial cache, which contains only the given link addresses (addresses in the image file).
   ///
   /// Building a partial cache takes about a fifth of the time that a complete cache takes. The returned cache is open,
   /// and its file was already deleted.
@@ -64,8 +63,11 @@ struct SymbolJob: Sendable {
     return try SymbolCache(path: better, buildID: buildID)
   }
 
-  /// If the cache at `partial`, which was built from the image itself, has only function names, builds a cache from the
-  /// first debug file that matches.
+  /// Builds a better cache from the first debug file that has debug information, if the cache at `partial` has only
+  /// function names.
+  ///
+  /// The cache at `partial` was built from the image itself. The method returns the path of the cache to use, and the
+  /// reasons why debug files were not used.
   private func withDebugFile(instead partial: String, _ addresses: Set<UInt64>? = nil) -> (String, [String]) {
     var problems: [String] = []
     guard let debugFiles, let own = try? SymbolCache(path: partial, buildID: buildID), !own.hasDebugInformation else {

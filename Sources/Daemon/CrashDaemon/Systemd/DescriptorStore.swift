@@ -5,8 +5,8 @@ import LinuxSystem
 
 /// Uses systemd's file descriptor store (sd_pid_notify_with_fds(3)).
 ///
-/// While crashd does not run, systemd holds two descriptors for each attached process: the ring and the pidfd. With the
-/// pidfd, the next crashd reads how the process ended.
+/// While crashd does not run, systemd holds two descriptors for each attached process: the ring (the memory with its
+/// crash records) and the pidfd. With the pidfd, the next crashd reads how the process ended.
 ///
 /// crashd uses the descriptor store only if the unit enables it with `CRASHD_DESCRIPTOR_STORE=1` and
 /// `FileDescriptorStoreMax=`.

@@ -47,7 +47,7 @@ final class StatusLine: Service {
   }
 
   func run() async throws {
-    // Send nothing if systemd passed no notification socket, because no program then reads the status line.
+    // Send nothing if systemd passed no notification socket, because in this case no program reads the status line.
     guard notifier.hasListener else { return try await gracefulShutdown() }
     await cancelWhenGracefulShutdown { await self.follow() }
   }

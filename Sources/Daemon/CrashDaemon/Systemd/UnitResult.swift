@@ -5,7 +5,8 @@ import LinuxSystem
 
 /// The result that systemd recorded for a service whose main process ended by a signal.
 ///
-/// crashd reads the result with the program `systemctl`. The analysis of the crash does not wait for this program.
+/// crashd reads the result with the program `systemctl`, and only for an unreported exit (an exit without a crash
+/// record). The analysis of a crash never waits for this program.
 ///
 /// There is no result in three cases: the machine does not run systemd, the process was not the main process of its
 /// unit, or systemd has already restarted the unit.
@@ -47,7 +48,7 @@ struct UnitResult: Sendable, Equatable {
   /// Parses the output of `systemctl show`.
   /// - Parameters:
   ///   - text: The output of `systemctl show`, with lines of the form `KEY=VALUE`.
-  ///   - pid: The pid of the crashed process.
+  ///   - pid: The pid of the ended process.
   ///   - signal: The signal that ended the process.
   /// - Returns: The result of the unit; nil if the output refers to another process or exit.
   static func read(_ text: String, pid: Int32, signal: Int) -> UnitResult? {

@@ -112,7 +112,7 @@ final class Watchdog: Service {
 ///
 /// All other work in crashd has time limits in `Limits`.
 struct LoopPulses {
-  /// The loop of the attach thread, which serves the attach socket and the spool.
+  /// The loop of the attach thread, which serves the attach socket and watches the spool directory.
   let attach = Heartbeat("attach")
   /// The loop that handles the events of the attach thread.
   let pipeline = Heartbeat("pipeline")

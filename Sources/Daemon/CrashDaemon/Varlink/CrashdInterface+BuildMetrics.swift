@@ -3,7 +3,9 @@ import CrashStore
 
 /// Builds the metrics about the health of builds.
 extension CrashdInterface {
-  /// The maximum number of builds with metrics of their own: of each user, those that were last seen last.
+  /// The maximum number of builds with metrics of their own.
+  ///
+  /// The number is shared fairly between users. Of each user, the builds that were seen most recently have metrics.
   static let countedBuilds = 256
 
   func addHealth(to metrics: inout OpenMetrics, _ visibility: Visibility) throws(ProtocolError) {
@@ -25,7 +27,7 @@ extension CrashdInterface {
 
   /// Adds up builds with equal labels, and sorts the sums by the time they were last seen, the newest first.
   ///
-  /// A build that also ran with more privileges than its user is two builds in the store.
+  /// A build that ran both with and without more privileges than its user has two entries in the store.
   private static func merged(_ builds: [StoredHealth]) -> [StoredHealth] {
     let sums = builds.reduce(into: [[String]: StoredHealth]()) { sums, build in
       let labels = labels(build)

@@ -17,7 +17,7 @@ extension CrashdInterface {
   }
 
   private static let defaultEvents = 100
-  /// The memory budgets of the quarantine that an operator is allowed to set, in bytes.
+  /// The memory budgets that an operator is allowed to set for the quarantine of deallocated objects, in bytes.
   private static let budgetRange = 4_096...1 << 34
 
   func danglingPolicies(
@@ -103,10 +103,10 @@ extension CrashdInterface {
     return await outcome(of: keys, about: .protection)
   }
 
-  /// Sets the operator's override for a class in one or more programs.
+  /// Sets the operator's override for the protection of a class in one or more programs.
   ///
-  /// If all attached processes of a program answer that they do not have the class, crashd removes the override for
-  /// this program again.
+  /// If all attached processes of a program answer that they do not have the class, crashd restores the earlier
+  /// override for this program.
   /// - Throws: `noSuchClass` if no attached process of these programs has the class.
   private func change(
     _ className: String, _ name: String?, _ client: Client, isForced: Bool,

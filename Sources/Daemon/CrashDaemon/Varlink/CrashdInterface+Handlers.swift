@@ -1,8 +1,8 @@
 import CrashProtocol
 
-// Maps each method of the interface to the function that answers it. Each file of this type binds the methods that it
-// implements. The calls of `Subscribe`, and of `Incidents` with `more`, have many replies. `VarlinkConnection` answers
-// these calls.
+// Maps each method of the interface to the function that answers it. Each file with an extension of `CrashdInterface`
+// binds the methods that it implements. The calls of `Subscribe`, and of `Incidents` with `more`, have many replies.
+// `VarlinkConnection` answers these calls.
 extension CrashdInterface {
   static let handlers: [String: any CallHandler] = {
     var table = HandlerTable()

@@ -8,7 +8,10 @@ extension CrashdInterface {
     table.bind(Methods.Health.self, CrashdInterface.health)
   }
 
-  /// The maximum number of builds of which the reply has a comparison: of each user, the builds first seen last.
+  /// The maximum number of builds that the reply compares with their predecessors.
+  ///
+  /// The number is shared fairly between users. Of each user, the reply compares the builds that were introduced most
+  /// recently.
   static let comparedBuilds = 40
 
   func health(_ parameters: Methods.Health.Parameters, _ client: Client) async throws(ProtocolError) -> HealthReport {
@@ -76,7 +79,7 @@ extension CrashdInterface {
     return (newest, before)
   }
 
-  /// Selects the build whose ID equals `word`, whose release equals `word`, or whose ID begins with `word`.
+  /// Selects a build whose ID is `word`, or else whose release is `word`, or else whose ID begins with `word`.
   ///
   /// Several builds of one program can have the same release. In this case, the method selects the newest of these
   /// builds.

@@ -3,7 +3,7 @@ import CrashReport
 import CrashRing
 import CrashStore
 
-/// Implements the interface methods for non-fatal incidents.
+/// Implements the interface methods for incidents, which are faults that a process survived.
 extension CrashdInterface {
   static func bindIncidents(in table: inout HandlerTable) {
     table.bind(Methods.Incidents.self, CrashdInterface.incidents)

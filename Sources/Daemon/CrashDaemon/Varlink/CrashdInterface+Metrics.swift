@@ -23,7 +23,7 @@ extension CrashdInterface {
   ///
   /// Operators also receive the numbers of events that were forwarded to collectors. Other users receive only figures
   /// of their own processes. If the store cannot be read, an operator receives the metrics without the figures of the
-  /// store. The metric `crashd_trouble` must be available in this case.
+  /// store, because the metric `crashd_trouble` must be available in this case.
   func metricsText(_ visibility: Visibility = .all) async throws(ProtocolError) -> String {
     var metrics = OpenMetrics()
     addBuild(to: &metrics)

@@ -56,7 +56,8 @@ extension CrashdInterface {
     return Methods.Remove.Reply(removed: removed)
   }
 
-  /// Returns the number of events after a cursor that were removed before the subscriber read them.
+  /// Returns the number of events after a cursor (the subscriber's position in the stored events) that were removed
+  /// before the subscriber read them.
   func missed(after cursor: StoreCursor, _ visibility: Visibility) throws(ProtocolError) -> ReportStore.Missed {
     try reading { () throws(StoreError) in try store.removed(after: cursor, visibility: visibility) }
   }

@@ -36,7 +36,8 @@ extension CrashdInterface {
 
   /// Returns the user ID of the subscriber's owner.
   ///
-  /// The owner is the user of the caller. A caller with access to all crashes can specify another user.
+  /// By default, the owner is the user of the caller. Only a caller with access to all crashes can specify another
+  /// user.
   private func owner(of name: String, _ uid: Int?, _ client: Client) throws(ProtocolError) -> UInt32 {
     guard let given = try checked(uid, "uid", in: 0...Int(UInt32.max)) else { return client.peer.uid }
     let uid = UInt32(given)
@@ -63,8 +64,8 @@ extension CrashdInterface {
 
   func forget(_ parameters: SubscriberName, _ client: Client) throws(ProtocolError) -> NoParameters {
     if client.visibility == .all, parameters.subscriber.hasPrefix(ForwardSettings.subscriberPrefix) {
-      // Subscribers with this prefix always belong to crashd's user, so call `owner(of:_:_:)` only for its access
-      // check, and ignore its result.
+      // Subscribers with this prefix are crashd's own forwarders and always belong to crashd's user, so call
+      // `owner(of:_:_:)` only for its access check, and ignore its result.
       _ = try owner(of: parameters.subscriber, parameters.uid, client)
       let path = parameters.subscriber.dropFirst(ForwardSettings.subscriberPrefix.count)
       // A collector in the settings cannot be removed as a subscriber, because its forwarder would add the subscriber

@@ -22,7 +22,7 @@ struct EventPages: StoredPages {
     var gone = 0
   }
 
-  /// Ordering: subscribe to `news` before the store is read.
+  /// Ordering: this initializer subscribes to `news` before the store is read.
   ///
   /// Otherwise, an event that is stored between the read and the subscription would be missed.
   init(

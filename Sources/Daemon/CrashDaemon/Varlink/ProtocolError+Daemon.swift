@@ -33,7 +33,7 @@ extension ProtocolError {
       }
   }
 
-  /// Converts the reason why crashd did not store a record line.
+  /// Converts the reason why crashd did not store the crash of an imported record line (a crash record as text).
   init(_ failure: RecordImports.Failure) {
     self =
       switch failure {

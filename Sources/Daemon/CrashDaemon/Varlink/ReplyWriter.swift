@@ -4,7 +4,7 @@ import NIOCore
 ///
 /// This type does not queue replies. A write ends after the kernel has accepted the whole reply, so the caller has to
 /// wait for a slow client. If the kernel does not accept the reply before the time-out, the connection is closed. The
-/// client can later request the missed events with a cursor.
+/// client can later request the missed events with a cursor (its position in the stored events).
 struct ReplyWriter: Sendable {
   let channel: any Channel
   let peer: Peer

@@ -158,8 +158,8 @@ struct VarlinkServer: Service {
   ///
   /// The client's access rights are determined once for the whole connection.
   ///
-  /// This method runs on the event loop, so the channel's descriptor cannot be closed during the call. The method
-  /// queries the kernel, which does not block the event loop.
+  /// This method runs on the event loop, so the channel's descriptor cannot be closed during the call. Its queries to
+  /// the kernel do not block the event loop.
   private static func client(
     of channel: any NIOCore.Channel, _ access: AccessRule, _ ledger: Ledger
   ) throws -> Client {

@@ -67,7 +67,7 @@ extension CrashFacts {
   /// Finds the evidence by the operand of the call, which names the register through which the call's target was
   /// loaded.
   ///
-  /// The evidence can also be found if the record does not contain the target.
+  /// The search also works if the record does not contain the target.
   private func callThroughOperand(in blocks: [FreedBlock]) -> DanglingEvidence? {
     guard isGeneralProtection, let instruction, instruction.kind == .call || instruction.kind == .jump,
       let operand = instruction.operands.first, operand.base != architecture.stackPointer,
@@ -121,7 +121,8 @@ extension CrashFacts {
   /// The evidence that the failed call was a method call on a freed object.
   ///
   /// Swift passes the object in the register of self (r13, x20). The rule requires a Swift caller, because other
-  /// languages use this register for any value. The record no longer shows from where the code loaded the call target.
+  /// languages use this register for any value. The rule uses the register, because the record no longer shows from
+  /// where the code loaded the call target.
   var danglingSelf: DanglingEvidence? { selfEvidence(in: freedBlocks) }
 
   func selfEvidence(in blocks: [FreedBlock]) -> DanglingEvidence? {
@@ -180,18 +181,18 @@ extension CrashFacts {
         let word = key &+ UInt64(bitPattern: stray) &* HeapFacts.strongReference
         if value == HeapFacts.sideTable(word) { return "the mark of a freed block, interpreted as a side table" }
       }
-      // Accept values near the mark that glibc writes. String functions advance a pointer from the start of a string,
-      // or round the pointer down to a multiple of the vector size.
+      // Accept values near the mark that glibc writes, because string functions advance a pointer from the start of a
+      // string, or round the pointer down to a multiple of the vector size.
       if value &- key < 256 || key &- value < 64 { return "beside the mark of a freed block" }
     }
-    // Exclude values that are valid pointers into the heap. In a large heap, a valid pointer can by chance equal a link
-    // between freed blocks, or a pointer that a retain or release changed.
+    // Exclude values that are valid pointers into the heap, because in a large heap, a valid pointer can by chance
+    // equal a link between freed blocks, or a pointer that a retain or release changed.
     if heap.range.contains(value) || isArena(value) { return nil }
     if heap.isLink(value) || isArenaLink(value), !isUnwritten(value) {
       return "the link from a freed block to the next one"
     }
     // glibc stores pointers in a block that is in a bin. Check whether a stray retain or release has changed one of
-    // these pointers. In a process without Swift, a bit flip is a more probable cause of this value.
+    // these pointers. In a process without Swift, a bit flip is a more probable cause of such a value.
     guard hasSwift else { return nil }
     for stray in -8...8 as ClosedRange<Int64> where stray != 0 {
       let pointer = value &+ UInt64(bitPattern: stray) &* HeapFacts.strongReference
@@ -202,8 +203,9 @@ extension CrashFacts {
     return nil
   }
 
-  /// Whether the process has Swift's runtime, either as a library or statically linked, which the functions in the
-  /// thread's frames show.
+  /// Whether the process has Swift's runtime, either as a library or statically linked.
+  ///
+  /// If it is statically linked, names of functions in the thread's frames show this.
   private var hasSwift: Bool {
     images.contains { $0.path.split(separator: "/").last?.hasPrefix("libswiftCore.so") == true }
       || frames.contains { frame in
@@ -229,11 +231,9 @@ extension CrashFacts {
     return BlockState.of(block, (word, second), heap: heap, isArena: isArena, isMetadata: mayBeMetadata) != nil
   }
 
-  /// Whether the value is an old link that was read from a block that is in use but to which the program has not
-  /// written yet.
+  /// Whether the value is an old link from a block that is in use again, but to which the program has not written yet.
   ///
-  /// When malloc allocates a block from a tcache, it clears the second word but keeps the link in the first word. The
-  /// link itself remains.
+  /// When malloc allocates a block from a tcache, it clears the second word but keeps the link in the first word.
   private func isUnwritten(_ link: UInt64) -> Bool {
     record.generalRegisters.contains { pointer in
       [0, 8, 16].contains { memory.word(at: pointer &- $0) == link && memory.word(at: pointer &- $0 &+ 8) == 0 }
@@ -263,7 +263,8 @@ extension CrashFacts {
   /// contains the whole value.
   private var jumpTarget: UInt64 {
     let address = architecture.untagged(pc)
-    // A null pointer has no tag. Words that end in 56 zero bits, such as the second word of an empty string, are common.
+    // Do not search for the tag of a null pointer: words that end in 56 zero bits, such as the second word of an empty
+    // string, are common.
     guard address >= DiagnosisRule.nullPage else { return pc }
     return record.generalRegisters.first { architecture.untagged($0) == address } ?? pc
   }
@@ -283,11 +284,11 @@ extension CrashFacts {
     var words: (UInt64, UInt64)
     /// The size of the block in bytes.
     var bytes: UInt64
-    /// Whether the code used the block as an object: the code only followed the block's first word and did not compute
-    /// with this word.
+    /// Whether the code used the block as an object: the code read only the block's first word, and used this word
+    /// unchanged as a base address.
     var isObject = false
 
-    /// The smallest value that is accepted as the value of a word of the block.
+    /// The smallest register value that can count as equal to a word of the block.
     ///
     /// Small numbers are common in memory, so a match is usually not evidence. The code accepts small numbers only for
     /// a reused block. The first word of this block contained the class of the former object, and can contain a small

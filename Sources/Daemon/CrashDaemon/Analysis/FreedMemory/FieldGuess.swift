@@ -9,11 +9,11 @@ import CrashSymbols
 struct FieldGuess {
   private let scope: ScopeDescription
   private let facts: CrashFacts
-  /// The maximum depth of nested values at which the search for null pointers stops.
+  /// The depth of nested values at which the search for null pointers stops.
   ///
   /// The limit exists because a damaged type description can contain a cycle.
   private static let depthLimit = 8
-  /// The maximum size of a variable's value if the value has no members and is not an array.
+  /// The maximum size of a value that has no members and is not an array, such as a number.
   private static let plainBytes: UInt64 = 16
   /// The maximum number of fields that are collected for one type.
   private static let fieldLimit = 4_096

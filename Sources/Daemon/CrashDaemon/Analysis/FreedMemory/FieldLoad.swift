@@ -28,8 +28,8 @@ struct FieldLoad: Sendable, Equatable {
 extension CrashFacts {
   /// The code before the fault in which `fieldLoad` searches for the load instruction.
   ///
-  /// If the value is null, the function searches only code that certainly ran. Otherwise, a null value anywhere in
-  /// memory would match by chance.
+  /// If the value in the register is null, `fieldLoad` searches only code that certainly ran. Otherwise, a null value
+  /// anywhere in memory would match by chance.
   private var loadsBefore: [UInt8] {
     guard let base = operand?.base, record.registers.indices.contains(base), record.registers[base] == 0 else {
       return codeBefore

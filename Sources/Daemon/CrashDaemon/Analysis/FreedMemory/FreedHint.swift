@@ -1,8 +1,8 @@
 import CrashReport
 import CrashRing
 
-// The following properties recognize marks of the allocator that are outside the main heap, or that are too weak as
-// evidence on their own.
+// The allocator writes links and marks into freed blocks. The following properties recognize those that are outside the
+// main heap, or that are too weak as evidence on their own.
 extension CrashFacts {
   /// The alignment of a heap that glibc creates for a thread, as the exponent of a power of two.
   ///
@@ -15,7 +15,7 @@ extension CrashFacts {
   /// last block is the page number alone.
   ///
   /// A register must point into the same heap as the link. Because both the block and the next freed block are in this
-  /// heap, 21 bits of the link are known. A pointer that is not a link does not have these values in the 21 bits.
+  /// heap, 21 bits of the link are known. Any other pointer has other values in these bits.
   func isArenaLink(_ value: UInt64) -> Bool {
     guard value >= DiagnosisRule.nullPage, isCanonical(value) else { return false }
     return Set(record.generalRegisters.map { $0 >> Self.arenaBits }).contains { number in

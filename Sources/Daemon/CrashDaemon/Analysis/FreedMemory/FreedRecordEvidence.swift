@@ -1,7 +1,9 @@
 import CrashReport
 import CrashRing
 
-/// The record of an object that had left the quarantine before a crash, and whose address is in a register.
+/// The record of an object whose address is in a register, and that had left the quarantine before the crash.
+///
+/// The quarantine keeps the deallocated objects of protected classes for a while.
 ///
 /// The record alone is not evidence. The program could have reused the memory, and the new use could have caused the
 /// crash.

@@ -2,6 +2,9 @@ import CrashReport
 import CrashRing
 
 /// Facts about the heap of the crashed process.
+///
+/// glibc keeps freed blocks in lists: in each thread's cache (tcache), in fast bins for small blocks, and in bins for
+/// other blocks. An arena contains the heads of the bins.
 struct HeapFacts: Sendable, Equatable {
   /// The word that glibc writes as the second word of a block in a tcache; nil if the process did not determine it.
   var key: UInt64?
@@ -13,7 +16,7 @@ struct HeapFacts: Sendable, Equatable {
     self.range = range
   }
 
-  /// Reads the facts from a ring, whose contents are untrusted input.
+  /// Reads the facts from the contents of a ring (the records of a process), which are untrusted input.
   init(_ facts: RingContents.MemoryFacts, end: UInt64) {
     let start = facts.heapStart ?? end
     self.init(key: facts.heapKey, range: start < end ? start..<end : 0..<0)
@@ -75,7 +78,7 @@ struct HeapFacts: Sendable, Equatable {
 
 /// The state of a memory block, according to its first two words.
 ///
-/// The values were measured with glibc 2.36 and Swift 6.3 on x86-64.
+/// The contents of these words were measured with glibc 2.36 and Swift 6.3 on x86-64.
 enum BlockState: Sendable, Equatable {
   /// Freed, in a tcache, with the number of stray retains or releases after the block was freed.
   case cached(drift: Int64)
@@ -131,8 +134,8 @@ enum BlockState: Sendable, Equatable {
     if second != 0, heap.leads(from: address, to: first) { return .listed }
     func isLink(_ word: UInt64) -> Bool { isArena(word) || heap.range.contains(word) && word % 16 == 0 }
     guard isLink(first) else { return nil }
-    // If one of the two words is a pointer to another free block, the block can be at the end of a bin's list. The
-    // other word must then point into the arena, where the list ends.
+    // If one of the two words is a pointer to another free block, the block can be at the end of a bin's list. In this
+    // case, the other word must point into the arena, where the list ends.
     if isLink(second), isArena(first) || isArena(second) { return .binned(drift: 0) }
     // No program writes a pointer that differs from a valid pointer by the number that a few retains add. In a large
     // heap, the changed pointer can by chance be a valid pointer. Therefore, this code excludes values that point into

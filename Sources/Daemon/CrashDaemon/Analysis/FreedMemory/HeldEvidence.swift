@@ -3,8 +3,9 @@ import CrashRing
 
 /// Evidence that an object in quarantine explains a crash.
 ///
-/// The quarantine did not detect the use of the object, because no call went through the object's replaced class. For
-/// example, the program called a method directly, without reading the method table of the class.
+/// The quarantine keeps deallocated objects for a while, and replaces their class to detect uses. It did not detect
+/// this use, because no call went through the replaced class. For example, the program called a method directly,
+/// without reading the method table of the class.
 struct HeldEvidence: Sendable {
   var object: FreedRecord
   /// The part of the sentence that states how the fault used the object.
@@ -36,9 +37,9 @@ extension CrashFacts {
   /// The object in quarantine in whose method the fault occurred.
   ///
   /// A register that points to an object in quarantine is not sufficient evidence, because registers often point to an
-  /// object after its last release. The fault must be in a method of the object's class, and its cause must be an empty
-  /// value that the method read. The method must have been called on the object, which Swift passes in the register of
-  /// self.
+  /// object after its last release. The fault must be in a method of the object's class, and the cause of the fault
+  /// must be an empty value that the method read. The method must have been called on the object, which Swift passes in
+  /// the register of self.
   ///
   /// For an inlined method, any register can contain the object, and the register of self must not contain a live
   /// object to which the method could belong. If the fault is not in a method of the class, the null pointer must have

@@ -67,9 +67,9 @@ enum Ownership {
 
   /// Whether the name belongs to the inner one of two nested implicit closures.
   ///
-  /// swiftc emits these closures for a method reference as an argument, such as `shop.respond`. The parts of an async
-  /// closure have names of this form, too. A closure that the program itself contains inside this closure has a name
-  /// with a different end.
+  /// swiftc emits these closures for a method reference that is passed as an argument, such as `shop.respond`. The
+  /// parts of an async closure have names of this form, too. If the program has a closure of its own inside this
+  /// closure, the name of the program's closure ends differently.
   private static func isMethodReference(_ stem: Substring) -> Bool {
     stem.contains("fu") && stem.firstMatch(of: #/fu\d*_.*fu\d*_(T[A-Z]\d*_?)*$/#) != nil
   }

@@ -2,7 +2,8 @@ import CrashReport
 import CrashRing
 import Glibc
 
-/// The incident that a guard page recorded before a crash, with the object and the stack that freed the object.
+/// The access to a guard page that the process recorded before a crash, with the object and the stack that freed the
+/// object.
 struct PageEvidence: Sendable {
   var incident: Incident
   /// The stack that freed the object, innermost first.
@@ -45,8 +46,8 @@ struct PageEvidence: Sendable {
 }
 
 extension RingContents {
-  /// Returns the guard page's incident that led to a crash: the thread and the faulting address of this incident equal
-  /// those of the crash.
+  /// Returns the incident at a guard page that led to a crash: it has the same thread and faulting address as the
+  /// crash.
   func pageIncident(of record: CrashRecord) -> Incident? {
     guard record.signal == SIGSEGV, record.code > 0, record.code != 128 else { return nil }
     return incidents.first { incident in
@@ -55,7 +56,7 @@ extension RingContents {
     }
   }
 
-  /// The frames in all incidents at guard pages that led to crashes.
+  /// The frames in those incidents at guard pages that led to a crash.
   var framesOfPages: [CrashRecord.Frame] {
     let incidents = records.compactMap { pageIncident(of: $0) }
     return incidents.flatMap { IncidentBuilder.frames(of: $0, images: images) }

@@ -3,10 +3,11 @@ import CrashRing
 
 /// A register that contains a poison value.
 ///
-/// Under the policy `diagnose`, the quarantine fills the fields of deallocated objects with poison values.
+/// Under the policy `diagnose`, the quarantine, which keeps deallocated objects for a while, fills their fields with
+/// poison values.
 struct PoisonEvidence: Sendable, Equatable {
   var register: Int
-  /// The number of the object's freed-object record.
+  /// The number of the freed-object record that the quarantine wrote for the object.
   var record: UInt32
   /// The class of the deallocated object.
   var className: String
@@ -14,7 +15,8 @@ struct PoisonEvidence: Sendable, Equatable {
 
   private static let tag: UInt64 = 0xEFED
   private static let classes: UInt32 = 1 << 11
-  /// The range of the low 16 bits, which are the sum of 0x8000, the object's size and an offset.
+  /// The range of the low 16 bits, which are the sum of 0x8000, the object's size and the offset that the program
+  /// added.
   ///
   /// If the sum is outside the range, the addition of the offset can also have changed the record number in the higher
   /// bits.
@@ -24,7 +26,7 @@ struct PoisonEvidence: Sendable, Equatable {
   /// protected.
   init?(register: Int, value: UInt64, classes: [ProtectedClass], architecture: Architecture) {
     // The low 16 bits contain the object's size. The program could have added an offset, and the code of a runtime
-    // could have cleared some bits of the pointer.
+    // could have cleared some bits of the pointer. Therefore, accept a range of values.
     guard value >> 48 == Self.tag, Self.lowHalf.contains(value & 0xFFFF) else { return nil }
     let record = UInt32(truncatingIfNeeded: value >> 16)
     let index = Int(record % Self.classes)

@@ -10,7 +10,7 @@ struct ExpectedClass: Sendable, Equatable {
   var name: String
   /// The size of an instance in bytes.
   var bytes: UInt64
-  /// Whether the object can be an instance of a derived class whose instances have the size `bytes`.
+  /// Whether `bytes` is the size of a class that is derived from the named class.
   var isDerived = false
   /// Whether a variable that contains the object's address has the class as its type.
   ///
@@ -70,7 +70,7 @@ extension CrashFacts {
   /// its first words.
   ///
   /// The runtime reads the first and the second word of an object. The second word is the reference count or refers to
-  /// a side table. The program's code reads only the first word and does not compute with this word.
+  /// a side table. The program's own code reads only the first word, and uses it unchanged as a base address.
   private func use(of block: FreedBlock) -> DanglingEvidence? {
     if isInObjectFunction { return operandEvidence(in: [block]) ?? callEvidence(in: [block]) }
     guard !isInSwiftRuntime else { return nil }
@@ -93,9 +93,9 @@ extension CrashFacts {
 
   /// Whether the faulting instruction reads a method or the value witness table from a class.
   ///
-  /// The offsets 0 and 8 from the register are excluded. At these offsets, an object has its class and its reference
-  /// count, so the instruction can have read an object to which the block points. A read at these offsets does not show
-  /// that the block itself should be an object.
+  /// The offsets 0, 8 and 16 from the register are excluded. At these offsets, an object has its class, its reference
+  /// count and its first field, so the instruction can have read an object to which the block points. A read at these
+  /// offsets does not show that the block itself should be an object.
   private var isLoadByClass: Bool {
     guard let operand, operand.base != nil, operand.index == nil, !isFetch, instruction?.kind != .call,
       instruction?.kind != .jump
@@ -128,9 +128,9 @@ extension CrashFacts {
   /// If several rules found evidence, the evidence of the first rule is used.
   private var freedObject: DanglingEvidence? { danglingOperand ?? danglingCall ?? danglingSelf ?? danglingField }
 
-  /// The class that the code expects the freed block to be an instance of.
+  /// The class whose instance the code expects in the freed block.
   ///
-  /// The value is nil if the code refers to no class whose instances have the block's size, or several such classes.
+  /// The value is nil if the code refers to no class whose instances have the block's size, or to several such classes.
   var freedClass: ExpectedClass? {
     guard let block = freedObject?.block else { return nil }
     let size = memory.word(at: block &- 8)
@@ -142,8 +142,8 @@ extension CrashFacts {
     return first
   }
 
-  /// Returns the class that the code expects at the address of the block that the rule with the given name found; nil
-  /// if the class is unknown.
+  /// Returns the class whose instance the code expects in the block that the given rule found; nil if the class is
+  /// unknown.
   func expectedClass(by rule: String) -> String? {
     switch rule {
     case DiagnosisRule.reuse, DiagnosisRule.reuseByCode: danglingReuse?.expected.name

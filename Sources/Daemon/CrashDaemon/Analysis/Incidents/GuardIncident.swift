@@ -2,12 +2,14 @@ import CrashReport
 import CrashRing
 
 /// Describes an incident that a guard recorded, by its call site and its reason.
+///
+/// An incident is a fault that the process survived, and a guard is an operation with a fallback value.
 struct GuardIncident: Sendable {
   var incident: Incident
 
   init(_ incident: Incident) { self.incident = incident }
 
-  /// The name of the incident's kind in the interface for programs, which never changes.
+  /// The name of the incident's kind for programs; this name never changes.
   ///
   /// If a later version of the library recorded a kind that crashd does not define, the name is the number of the kind.
   var kind: IncidentReport.Kind { .init(Self.name(of: incident.kind)) }

@@ -2,7 +2,8 @@ import CShimRing
 import CrashReport
 import CrashRing
 
-/// Builds the report of an incident, with symbolicated addresses and a sentence that states the cause.
+/// Builds the report of an incident (a fault that the process survived), with symbolicated addresses and a sentence
+/// that states the cause.
 struct IncidentBuilder: Sendable {
   private static let frameLimitBytes = 64 << 10
 
@@ -37,8 +38,8 @@ struct IncidentBuilder: Sendable {
       source: Self.name(incident.source), kind: kind, mode: mode,
       subject: guarding?.reason ?? (incident.subject.isEmpty ? expanded.runtimeFailure ?? "" : incident.subject),
       sentence: "",
-      // Under the policy `absorb`, the quarantine defers the deinit. Until the deferred deinit runs, a use of the
-      // object can still be correct.
+      // Under the policy `absorb`, the quarantine of deallocated objects defers the deinit. Until the deferred deinit
+      // runs, a use of the object can still be correct.
       confidence: incident.source == .quarantine && incident.mode == .absorb && kind != .handle
         ? .probable : .certain,
       method: method?.isEmpty == false ? method : nil, useThread: incident.useTid.map { Int($0) }, use: use,
@@ -61,7 +62,7 @@ struct IncidentBuilder: Sendable {
     return registers
   }
 
-  /// Returns the frames of an incident whose addresses are in known images.
+  /// Returns the frames of an incident: those of the use, of the object's record and of the called method.
   static func frames(of incident: Incident, images: [RingContents.Image]) -> [CrashRecord.Frame] {
     let record = incident.record.map { $0.stack + $0.origin } ?? []
     return frames(at: incident.use, images: images, isFirstExact: incident.isExact)
@@ -69,7 +70,7 @@ struct IncidentBuilder: Sendable {
       + frames(at: method(of: incident).map { [$0] } ?? [], images: images, isFirstExact: true)
   }
 
-  /// Returns the frames from which the sentence about the incident names a function.
+  /// Returns the frames whose functions the sentence about the incident can name.
   static func placeFrames(of incident: Incident, images: [RingContents.Image]) -> [CrashRecord.Frame] {
     frames(at: incident.use, images: images, isFirstExact: incident.isExact)
       + frames(at: method(of: incident).map { [$0] } ?? [], images: images, isFirstExact: true)

@@ -1,7 +1,7 @@
 import CrashReport
 import CrashRing
 
-/// The last non-fatal incidents of a process before the process crashed or ended.
+/// The last incidents (faults that the process survived) before the process crashed or ended.
 struct IncidentHistory: Sendable {
   /// The maximum number of incidents in one report; `crashctl incidents` lists all incidents.
   static let limit = 16
@@ -27,7 +27,8 @@ struct IncidentHistory: Sendable {
 }
 
 extension RingContents {
-  /// The incidents that began before the crash that ended the process, or before the unreported exit.
+  /// The incidents that began before the crash that ended the process, or before the unreported exit (an exit without a
+  /// crash record).
   var history: IncidentHistory {
     let crashes = records.filter { $0.sequence >= survived }
     return IncidentHistory(self, before: crashes.min { $0.sequence < $1.sequence }?.time_ns)

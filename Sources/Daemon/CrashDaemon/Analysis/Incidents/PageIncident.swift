@@ -2,7 +2,7 @@ import CShimRing
 import CrashReport
 import CrashRing
 
-/// Describes an incident of a guard page.
+/// Describes an incident that guard pages detected, such as a read of freed memory.
 struct PageIncident: Sendable {
   var incident: Incident
   /// The part of the diagnosis sentence that names the thread that freed the object, such as ` by thread 7 in drop()`;
@@ -14,7 +14,7 @@ struct PageIncident: Sendable {
     self.by = by
   }
 
-  /// The name of the incident's kind in the interface for programs, which never changes.
+  /// The name of the incident's kind for programs; this name never changes.
   var kind: IncidentReport.Kind {
     switch cs_ring_pages(rawValue: incident.kind) {
     case .CS_RING_PAGES_READ: .read

@@ -16,11 +16,11 @@ extension CrashFacts {
   /// The maximum distance in bytes between two pointers that can point into the same object.
   private static let near: UInt64 = 4_096
 
-  /// The bit flip that explains the fault; nil if no register and bit explain the fault, or more than one.
+  /// The bit flip that explains the fault; nil if no flipped bit explains the fault, or if several bits do.
   ///
-  /// The correct pointer must point into recorded memory or into an image. The record does not show whether other
-  /// pointers are valid. A canonical pointer that differs in only one bit can also be a pointer to a mapping that was
-  /// removed, because the addresses of mappings often differ by a power of two. Therefore, if the pointer with the
+  /// The correct pointer must point into recorded memory or into an image, because the record does not show whether
+  /// other pointers are valid. A canonical pointer that differs in only one bit can also be a pointer to a mapping that
+  /// was removed, because the addresses of mappings often differ by a power of two. Therefore, if the pointer with the
   /// flipped bit is canonical, the repaired pointer must equal the correct pointer exactly, and must not be the start
   /// of a page.
   var bitFlip: BitFlip? {

@@ -13,8 +13,7 @@ extension CrashRecord {
   /// Returns the value of a register; 0 if the record does not contain the register.
   func register(_ number: Int) -> UInt64 { registers.indices.contains(number) ? registers[number] : 0 }
 
-  /// Whether the register can contain a pointer to an object, because it can be the base or index register of a memory
-  /// operand.
+  /// Whether the register, as the base or index register of a memory operand, can contain a pointer to an object.
   func isPointerRegister(_ number: Int) -> Bool {
     number != architecture.programCounter && number != architecture.stackPointer
   }

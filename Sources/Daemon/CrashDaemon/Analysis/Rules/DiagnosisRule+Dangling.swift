@@ -4,7 +4,7 @@ import CrashRing
 import Glibc
 
 extension DiagnosisRule {
-  /// The rules for causes that the Swift runtime or the quarantine reported.
+  /// The rules for causes that the Swift runtime or the quarantine (which keeps deallocated objects) reported.
   static let danglingStated: [DiagnosisRule] = [
     DiagnosisRule(
       "dangling-unowned", cause: .dangling, 1, on: [.signal, .message, .frames],
@@ -23,7 +23,7 @@ extension DiagnosisRule {
       facts.poison.map { "A \($0.className) was used after it was freed: \($0.text);" }
     },
     // `dangling-held` is a separate rule with a lower confidence than the preceding rules, because an empty field of an
-    // object in quarantine is not sufficient evidence.
+    // object in quarantine is weaker evidence.
     DiagnosisRule(
       "dangling-held", cause: .dangling, 0.8, on: [.signal, .operand, .frames, .freedRecords, .code],
       headline: { use($0, "dangling-held") }
@@ -41,16 +41,16 @@ extension DiagnosisRule {
     },
   ]
 
-  /// The name of the rule that needs the code before the fault and whose faulting value is not null.
+  /// The name of the rule for a value other than null that the code before the fault loaded from a freed block.
   static let field = "dangling-field"
-  /// The name of the rule that needs the code before the fault and whose faulting value is null.
+  /// The name of the rule for a null that the code before the fault loaded from a freed block.
   ///
   /// This rule has a lower confidence than `field`. Zeros are common in memory, and a jump from another part of the
   /// code can skip the load.
   static let nullField = "dangling-field-null"
-  /// The name of the rule for reused blocks that needs the variables in scope at the fault.
+  /// The name of the rule for a reused block whose expected class is the type of a variable in scope.
   static let reuse = "dangling-reuse"
-  /// The name of the rule for reused blocks that needs the classes in the code of the functions.
+  /// The name of the rule for a reused block whose expected class occurs only in the code of a function.
   static let reuseByCode = "dangling-reuse-named"
 
   /// The rules that infer a use-after-free from freed memory.

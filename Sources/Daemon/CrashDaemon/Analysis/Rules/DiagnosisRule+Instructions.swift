@@ -8,7 +8,8 @@ extension DiagnosisRule {
     DiagnosisRule("trap", 0.9, on: [.signal, .instruction]) { facts in
       facts.record.isTrap ? "The program stopped itself at a trap instruction" : nil
     },
-    // The record does not contain the faulting instruction, for example because a handler re-raised the signal.
+    // This rule applies if the record does not contain the faulting instruction, for example because a handler
+    // re-raised the signal.
     DiagnosisRule("trap-unseen", cause: .init("trap"), 0.6, on: [.signal, .instruction]) { facts in
       guard facts.record.instruction.isEmpty else { return nil }
       if facts.record.signal == SIGILL {

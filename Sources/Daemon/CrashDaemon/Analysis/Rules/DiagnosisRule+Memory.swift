@@ -4,7 +4,7 @@ import CrashRing
 import Glibc
 
 extension DiagnosisRule {
-  /// The upper limit of null pointers with an offset.
+  /// The address below which an access counts as an access through a null pointer with an offset.
   ///
   /// The kernel setting vm.mmap_min_addr prevents mappings below 65,536.
   static let nullPage: UInt64 = 65_536
@@ -124,7 +124,8 @@ extension DiagnosisRule {
         "Bad pointer: \(Address(address)) (\(operand.text)) is an address that no pointer can have (non-canonical);"
         + " it was used"
     },
-    // The `ret` instruction faults before it removes the invalid return address from the stack.
+    // The `ret` instruction faults before it removes the invalid return address from the stack, so the recorded stack
+    // still contains this address.
     DiagnosisRule(
       "smashed-return", cause: .init("non-canonical"), 0.95, on: [.signal, .instruction, .operand, .memory],
       headline: { _ in "Return to an address that no pointer can have: the return address on the stack was overwritten"

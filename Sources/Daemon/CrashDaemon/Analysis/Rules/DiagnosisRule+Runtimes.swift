@@ -20,7 +20,7 @@ extension DiagnosisRule {
     DiagnosisRule("dispatch-misuse", 0.95, on: [.signal, .frames]) { facts in
       let frames = facts.frames.prefix(while: isOfDispatch)
       guard facts.isStop, !frames.isEmpty else { return nil }
-      // Debian's libdispatch.so has only the names of exported functions.
+      // Use the first frame with a name, because Debian's libdispatch.so has only the names of exported functions.
       let name = frames.first { !$0.mangled.isEmpty }.map { " (\(MessageText.stem($0.mangled)))" } ?? ""
       return "libdispatch stopped the program because of an API misuse\(name),"
     },
@@ -76,9 +76,9 @@ extension CrashFacts {
     return !(frames.indices.contains(last + 1) && frames[last + 1].isOwn)
   }
 
-  /// Whether std::terminate() is on the stack.
+  /// Whether std::terminate() is among the innermost frames, before any in-app frame.
   ///
-  /// Any function can have called std::terminate().
+  /// The caller of std::terminate() can be any function.
   var isCxxTerminateCalled: Bool {
     let names = frames.prefix(Self.reach).map(\.mangled)
     guard let last = names.firstIndex(of: "_ZSt9terminatev") else { return false }

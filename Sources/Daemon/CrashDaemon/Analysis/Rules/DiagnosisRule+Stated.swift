@@ -15,8 +15,8 @@ extension DiagnosisRule {
     DiagnosisRule("timer-signal", 1, on: [.signal]) { facts in
       facts.isTimer ? "A timer of the program sent it \(SignalText.name(facts.record.signal)); it was" : nil
     },
-    // This rule ignores earlier runtime error messages. The trap instruction has a separate reason, which the compiler
-    // stored in debug information.
+    // This rule ignores earlier runtime error messages, because the trap instruction has its own reason, which the
+    // compiler stored in debug information.
     DiagnosisRule("swift-runtime-failure", 1, on: [.signal, .runtimeFailure]) { facts in
       guard facts.isTrapWithReason, let text = facts.runtimeFailure else { return nil }
       return "Swift stopped the program: \(text)"
@@ -56,8 +56,9 @@ extension DiagnosisRule {
       guard facts.record.signal == SIGABRT, !facts.record.exceptionType.isEmpty, facts.isTerminating else { return nil }
       return "Uncaught C++ exception of type \(facts.exceptionType)"
     },
-    // This rule has a lower confidence than the other rules for stated causes. While a `catch` block runs, the
-    // exception that it caught is still the current exception, and the block can call abort() for another reason.
+    // This rule has a lower confidence than the other rules for stated causes. The reason is that the exception that a
+    // `catch` block caught stays the current exception while the block runs, and the block can call abort() for another
+    // reason.
     DiagnosisRule(
       "cxx-exception-current", cause: .init("cxx-exception"), 0.6, on: [.signal, .exception, .frames]
     ) { facts in

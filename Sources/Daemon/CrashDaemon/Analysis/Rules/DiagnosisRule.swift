@@ -69,13 +69,13 @@ extension DiagnosisRule {
     }
   }
 
-  /// Returns a note for a trap in isolated work if the shield did not contain the trap.
+  /// Returns a note for a trap in the work of `Shield.isolated` that the shield did not contain.
   private static func afterword(_ facts: CrashFacts) -> String {
     guard facts.record.exceedsIsolationBudget else { return "" }
     return " The trap was in isolated work, and not contained: the budget of contained traps is used up."
   }
 
-  /// The endings of a sentence, such as a preposition, after which the location of the crash is appended.
+  /// The endings of a rule's sentence that lead to the location of the crash, which is appended after them.
   ///
   /// If there is no location, these endings are removed from the sentence.
   private static let leads = ["; it was", ", noticed", "; it was used", ",", ";"]

@@ -27,7 +27,7 @@ struct Exception_x86_64: Sendable {
       case 6: (SIGILL, 2, pc)
       case 12: (SIGBUS, 128, 0)
       case 13: (SIGSEGV, 128, 0)
-      // With SIGBUS, the accessed page is after the end of the mapped file.
+      // SIGBUS means that the accessed page is after the end of the mapped file.
       case 14 where expected == SIGBUS: (SIGBUS, 2, address)
       case 14: (SIGSEGV, pageFaultCode, address)
       // Only the FPU's registers show the cause of a floating-point exception, and the record does not contain them.
@@ -51,10 +51,10 @@ extension CrashRecord {
   /// The processor exception of a fault, if a handler re-raised the signal while the signal was blocked, and then
   /// returned.
   ///
-  /// In this case, the record's registers are the registers of the fault. RF alone is not sufficient evidence. The
-  /// first access to a page also sets RF. In addition, the exception in the record is possibly that of an earlier fault
-  /// that the thread survived. Therefore, the instruction must be able to raise the exception. The value is nil if the
-  /// instruction cannot raise the exception, or if the signal has another cause.
+  /// In this case, the record's registers are the registers of the fault. RF alone is not sufficient evidence, because
+  /// the first access to a page also sets RF. In addition, the exception in the record is possibly that of an earlier
+  /// fault that the thread survived. Therefore, the instruction must be able to raise the exception. The value is nil
+  /// if the instruction cannot raise the exception, or if the signal has another cause.
   var pendingException_x86_64: Exception_x86_64? {
     guard registers.indices.contains(architecture.programCounter) else { return nil }
     let exception = Exception_x86_64(number: trapNumber, error: errorCode, address: faultAddress)
@@ -66,8 +66,8 @@ extension CrashRecord {
       switch trapNumber {
       // Exception number 0 is a division error, but the kernel also uses 0 if there was no exception.
       case 0: signal == SIGFPE && decoded?.isDivision == true
-      // The shield's handler has already checked that the byte before pc is a breakpoint instruction. At the start of a
-      // function, the byte before pc is padding and not an executed instruction.
+      // The shield's handler has already checked that the byte before pc is a breakpoint instruction. Exclude the start
+      // of a function, where the byte before pc is padding and not an executed instruction.
       case 3: frames.first.map { $0.functionStart != registers[architecture.programCounter] } ?? false
       case 6:
         Self.undefined.contains { instruction.starts(with: $0) }

@@ -30,7 +30,9 @@ final class KnownNames: Sendable {
     var paths: [Path: Bool] = [:]
     var bytes = 0
 
-    /// Makes room for one more entry: if the cache is full, removes all entries.
+    /// Makes room for an entry of `more` bytes: if the cache is full, removes all entries.
+    ///
+    /// Returns false if the entry is too large for the cache.
     mutating func makeRoom(_ more: Int) -> Bool {
       guard more <= KnownNames.itemLimitBytes else { return false }
       if bytes + more > KnownNames.limitBytes { self = State() }

@@ -15,8 +15,8 @@ struct MachineInstruction: Sendable, Equatable {
   /// The DWARF number of the register that contains the target of a call or jump; nil if no register contains the
   /// target.
   var targetRegister: Int?
-  /// The alignment that the instruction requires of its operand's address; set for vectors, cmpxchg16b and instructions
-  /// that save or restore state.
+  /// The alignment that the instruction requires of its operand's address; set for vector instructions, cmpxchg16b and
+  /// instructions that save or restore state.
   var alignment: UInt64?
   /// Whether the instruction has a memory access that `operands` does not describe exactly.
   var hasUnknownOperand = false

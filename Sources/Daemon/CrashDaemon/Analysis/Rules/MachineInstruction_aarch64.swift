@@ -104,7 +104,7 @@ extension InstructionDecoder_aarch64 {
     return isPlain && bits(22, 2) == 2
   }
 
-  /// Decodes loads and stores with an offset in bytes, with an index register, and atomic operations.
+  /// Decodes loads and stores with an offset in bytes or with an index register, and atomic operations.
   private func indexed() -> MachineInstruction {
     switch (bits(21, 1), bits(10, 2)) {
     case (0, 0b01): return at(0, isStore: isPlainStore)
@@ -112,7 +112,8 @@ extension InstructionDecoder_aarch64 {
     case (1, 0b00): return at(0, isStore: false)
     case (1, 0b10): return withIndex()
     default:
-      // The instructions `ldraa` and `ldrab` authenticate the base register before they use it.
+      // The other encodings are the instructions `ldraa` and `ldrab`, which authenticate the base register before they
+      // use it.
       let low = bits(12, 9) | bits(22, 1) << 9
       let signed = Int64(low) - (low >> 9 == 1 ? 1_024 : 0)
       return at(UInt64(bitPattern: signed * 8), isStore: false)

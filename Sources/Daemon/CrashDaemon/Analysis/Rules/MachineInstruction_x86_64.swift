@@ -3,8 +3,8 @@ import CrashReport
 /// Decodes the memory accesses of x86-64 instructions.
 ///
 /// The decoder accepts any bytes, and returns an instruction, or nil if it cannot decode them. For unsupported forms
-/// (gathers, compressed displacements of AVX-512), the result has no operand. A wrong operand would lead to a wrong
-/// diagnosis.
+/// (gathers, compressed displacements of AVX-512), the result has no operand, because a wrong operand would lead to a
+/// wrong diagnosis.
 struct InstructionDecoder_x86_64 {
   private let bytes: [UInt8]
   private var position = 0
@@ -220,8 +220,8 @@ extension InstructionDecoder_x86_64 {
 
   /// Whether an instruction of the groups 0F00 and 0F01 is privileged.
   ///
-  /// In group 0F00, lldt and ltr are privileged. In group 0F01, lgdt, lidt, lmsw, invlpg, and the instructions for
-  /// which the ModRM byte is a part of the opcode are privileged.
+  /// In group 0F00, lldt and ltr are privileged. In group 0F01, these instructions are privileged: lgdt, lidt, lmsw,
+  /// invlpg, and those whose opcode includes the ModRM byte.
   private static func isPrivileged(_ opcode: UInt8, _ selector: UInt8, _ following: UInt8) -> Bool {
     if opcode == 0x00 { return selector == 2 || selector == 3 }
     guard opcode == 0x01 else { return false }

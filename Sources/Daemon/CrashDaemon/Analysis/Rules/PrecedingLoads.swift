@@ -15,10 +15,10 @@ struct PrecedingLoads {
     (self.code, self.registers, self.memory, self.architecture) = (code, registers, memory, architecture)
   }
 
-  /// Returns the last part of the code before an instruction, without the target of any jump inside it.
+  /// Returns the end of the code before an instruction, from the last target of a jump on.
   ///
-  /// All instructions of this part certainly ran, because no jump in these bytes leads into the part. The function also
-  /// searches for jumps in `following`, because a loop can jump back. The function cannot detect jumps from code
+  /// All instructions of this part certainly ran, because no jump in these bytes leads into its middle. The function
+  /// also searches for jumps in `following`, because a loop can jump back. The function cannot detect jumps from code
   /// outside these bytes.
   static func straight(_ before: [UInt8], following: [UInt8], for architecture: Architecture) -> [UInt8] {
     switch architecture {

@@ -1,8 +1,10 @@
-/// Decodes AArch64's move instructions before another instruction, such as `ldr x0, [x19, #0x18]` and `mov x1, x0`.
+/// Decodes the AArch64 moves that directly precede an instruction, such as `ldr x0, [x19, #0x18]` and `mov x1, x0`.
 enum PrecedingLoads_aarch64 {
-  /// Returns the last part of the code before an instruction; see `PrecedingLoads.straight`.
+  /// Returns the end of the code before an instruction, from the last target of a jump on; see
+  /// `PrecedingLoads.straight`.
   static func straight(_ before: [UInt8], following: [UInt8]) -> [UInt8] {
-    // The code ends at an instruction, so it begins at an instruction if its length is a multiple of four.
+    // The code ends where an instruction begins. Therefore, it also starts with a whole instruction if its length is a
+    // multiple of four.
     let before = Array(before.dropFirst(before.count % 4))
     let code = before + following
     var start = 0

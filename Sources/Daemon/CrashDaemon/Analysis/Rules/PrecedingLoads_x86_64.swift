@@ -1,8 +1,8 @@
-/// Decodes x86-64's move instructions before another instruction, such as `mov rax, [rbx+0x18]` and `mov rdi, rax`.
+/// Decodes the x86-64 moves that directly precede an instruction, such as `mov rax, [rbx+0x18]` and `mov rdi, rax`.
 enum PrecedingLoads_x86_64 {
-  /// Returns the last part of the code before an instruction, without the target of any jump inside it.
+  /// Returns the end of the code before an instruction, from the last target of a jump on.
   ///
-  /// All instructions of this part certainly ran, because no jump in these bytes leads into the part.
+  /// All instructions of this part certainly ran, because no jump in these bytes leads into its middle.
   ///
   /// Bytes that only look like a jump are treated as a jump, because instruction boundaries are unknown. The function
   /// also searches for jumps in `following`, because a loop can jump back. The function cannot detect jumps from code

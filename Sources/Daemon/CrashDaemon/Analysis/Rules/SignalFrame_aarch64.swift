@@ -27,7 +27,8 @@ struct SignalFrame_aarch64: Sendable, Equatable {
   private static let syndromeMark: UInt32 = 0x4553_5201
   private static let signals: Set<Int32> = [4, 5, 7, 8, 11, 31]
 
-  /// Finds the innermost signal frame on the record's stack that resumes at `pc`; nil if no consistent frame is found.
+  /// Finds the innermost signal frame on the record's stack that resumes at `pc`; nil if no frame fits the record's
+  /// signal.
   static func find(in record: CrashRecord, resumingAt pc: UInt64) -> SignalFrame_aarch64? {
     let memory = MemoryWords([MemoryWords.Piece(start: record.stackStart, bytes: record.stack)])
     let bytes = UInt64(record.stack.count)
@@ -62,8 +63,8 @@ struct SignalFrame_aarch64: Sendable, Equatable {
       let rest = memory.word(at: start &+ 8), let address = memory.word(at: start &+ 16)
     {
       (signal, code, self.address) = (expected, Int32(truncatingIfNeeded: rest), address)
-      // Return nil for other signals and values of si_code. Software sent a signal with such a value, and the exception
-      // in the frame is that of an earlier fault.
+      // Return nil for other signals and values of si_code, because software sent such a signal, and the exception in
+      // the frame is that of an earlier fault.
       guard code > 0, Self.signals.contains(expected) else { return nil }
       return
     }
@@ -89,7 +90,8 @@ struct SignalFrame_aarch64: Sendable, Equatable {
     return 0
   }
 
-  /// Whether the code at pc could have raised the abort.
+  /// Whether the code at pc could have raised the exception: the address of a data or instruction abort must be near
+  /// the value of a register.
   ///
   /// If software sent the signal, the exception in the frame is that of an earlier fault.
   private static func isTied(_ exception: Exception_aarch64, _ address: UInt64, _ registers: [UInt64]) -> Bool {

@@ -16,8 +16,8 @@ struct SignalFrame_x86_64: Sendable, Equatable {
   var trapNumber: UInt64
   var faultAddress: UInt64
 
-  // The following offsets are relative to the address of the trampoline's pointer on the stack: first the registers in
-  // struct ucontext, then siginfo.
+  // The following offsets start at the stack slot that contains the trampoline's address. `general` is the offset of
+  // the registers in struct ucontext, and `siginfo` is the offset of the siginfo.
   private static let general: UInt64 = 8 + 40
   private static let siginfo: UInt64 = 8 + 304
   /// The index of each register in the context, indexed by the register's DWARF number.
@@ -30,7 +30,8 @@ struct SignalFrame_x86_64: Sendable, Equatable {
   private static let addressIndex: UInt64 = 22
   private static let signals: Set<Int32> = [4, 5, 7, 8, 11, 31]
 
-  /// Finds the innermost signal frame on the record's stack that resumes at `pc`; nil if no consistent frame is found.
+  /// Finds the innermost signal frame on the record's stack that resumes at `pc`; nil if no frame fits the record's
+  /// signal.
   static func find(in record: CrashRecord, resumingAt pc: UInt64, trampoline: UInt64) -> SignalFrame_x86_64? {
     let memory = MemoryWords([MemoryWords.Piece(start: record.stackStart, bytes: record.stack)])
     let bytes = UInt64(record.stack.count)
@@ -66,21 +67,23 @@ struct SignalFrame_x86_64: Sendable, Equatable {
       let address = memory.word(at: start &+ Self.siginfo &+ 16)
     {
       (signal, code, self.address) = (expected, Int32(truncatingIfNeeded: rest), address)
-      // Return nil for other signals and values of si_code. Software sent a signal with such a value, and the exception
-      // in the frame is that of an earlier fault.
+      // Return nil for other signals and values of si_code, because software sent such a signal, and the exception in
+      // the frame is that of an earlier fault.
       guard code > 0, Self.signals.contains(expected) else { return nil }
       return
     }
     let exception = Exception_x86_64(number: trap, error: error, address: fault)
     guard Self.isTied(trap: trap, fault, registers),
-      // A division error has the exception number 0. The exception number 0 also means that there was no exception.
+      // For the exception number 0, require RF, because the number means a division error or that there was no
+      // exception.
       trap != 0 || flags & Exception_x86_64.resumeFlag != 0,
       let told = exception.signal(pc: registers[Architecture.x86_64.programCounter], expecting: expected)
     else { return nil }
     (signal, code, address) = told
   }
 
-  /// Whether the code at pc could have raised the page fault.
+  /// Whether the code at pc could have raised the exception: the address of a page fault must be near the value of a
+  /// register.
   ///
   /// If software sent the signal, the exception in the frame is that of an earlier fault.
   static func isTied(trap: UInt64, _ address: UInt64, _ registers: [UInt64]) -> Bool {

@@ -1,5 +1,5 @@
-// Lists the legacy SSE instructions that require an aligned operand. The list is the result of a measurement that ran
-// each instruction with an operand at an address 8 bytes after an aligned address. The manuals of Intel and AMD
+// Lists the legacy SSE instructions that require an aligned operand. The list was measured: each instruction ran with
+// an operand at an address 8 bytes after an aligned address. The manuals of Intel and AMD have no such list. They
 // describe the alignment of each instruction separately, on hundreds of pages.
 
 extension InstructionDecoder_x86_64 {
