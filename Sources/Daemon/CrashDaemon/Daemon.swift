@@ -92,8 +92,8 @@ public final class Daemon: Sendable {
 
   /// Resolves the group that can access all crashes.
   ///
-  /// If the group cannot be granted access, this function logs the error and returns a rule without the group. The
-  /// reason is that crashd must store crashes in any case.
+  /// If the group cannot be resolved, this function logs the error and returns a rule without the group. crashd starts
+  /// nevertheless, because it must store crashes in any case.
   private static func access(_ settings: Settings, _ logger: Logger) -> AccessRule {
     var rule = AccessRule(root: settings.accessRoot)
     do throws(AccessGroup.Problem) { rule.group = try settings.accessGroup.resolve() } catch {
@@ -121,16 +121,16 @@ public final class Daemon: Sendable {
       let store = DescriptorStore(
         environment: configuration.environment, notifier: notifier, ledger: analysis.ledger)
       let (processes, connections) = (DescriptorStore.processes(in: kept), DescriptorStore.connections(in: kept))
-      // The descriptor store of systemd holds two descriptors of each process: the ring and the pidfd. If systemd
-      // dropped one of these descriptors, drop the other descriptor, too.
+      // The descriptor store of systemd holds two descriptors for each process: the ring and the pidfd. If systemd lost
+      // one of the two, remove the other one from the store.
       let known = Set(processes.map(\.name) + connections.map(\.name))
       for name in Set(kept.map(\.name)).subtracting(known).sorted() { store?.forget(name) }
       let trials = HelloTrials(path: directories.helloTrials, kept: Set(connections.map(\.name))) {
         analysis.logger.warning("\($0): hellos that crash crashd are retried without a limit")
       }
       let lastCrashes = LastCrashBox()
-      // Read the facts about the machine here, because otherwise the attach thread would have to read them for its
-      // first process.
+      // Read the facts about the machine now. Otherwise, the attach thread would have to read them when the first
+      // process attaches.
       _ = MachineFacts.here
       let attach = try AttachServer(
         AttachLoop.Configuration(
@@ -174,8 +174,8 @@ public final class Daemon: Sendable {
       let readiness = Readiness(notifier: notifier)
       // The services stop in the reverse order of the list `services`. Therefore, the status line stops first, before
       // crashd notifies systemd of the stop. After the status line, the attach server stops, the pipeline stores the
-      // remaining records, and the store keeper stores held reports. Last, crashd delivers the new reports to
-      // subscribers.
+      // remaining records, and the store keeper stores the reports that crashd held in memory. Last, crashd delivers
+      // the new reports to subscribers.
       let services: [any Service] = [
         metrics, scrapes, forwarding, varlink, keeper, pipeline, attach, readiness, status,
       ]
@@ -205,7 +205,7 @@ public final class Daemon: Sendable {
 
   /// Installs the handling of SIGHUP.
   ///
-  /// The handling is installed when the function returns, which is before crashd reports that it is ready.
+  /// When the function returns, SIGHUP is handled. crashd reports only later that it is ready.
   private func followReloads() async -> Task<Void, Never>? {
     guard let read = configuration.readSettings else { return nil }
     let (hangups, reload) = (await UnixSignalsSequence(trapping: .sighup), reload)
@@ -235,7 +235,8 @@ public final class Daemon: Sendable {
     }
   }
 
-  /// Raises the soft limit of open descriptors to the hard limit, because each process needs up to four descriptors.
+  /// Raises the soft limit of open descriptors to the hard limit, because crashd needs up to four descriptors for each
+  /// process.
   private static func raiseDescriptorLimit() {
     var limit = rlimit()
     // Each call reads or writes one struct rlimit. If one of the calls fails, the limit stays unchanged.

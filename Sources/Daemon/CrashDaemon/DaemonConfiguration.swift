@@ -7,7 +7,8 @@ public struct DaemonConfiguration: Sendable {
   public var directories: Directories
   /// The path of the program `crash-analyse`.
   ///
-  /// If the path is nil, crashd searches the directory of its own executable, and then `../libexec/crashd`.
+  /// If the path is nil, crashd searches the directory of its own executable, and then `../libexec/crashd` relative to
+  /// this directory.
   public var analysePath: String?
   /// The path of the program `crash-fetch`.
   ///
@@ -17,7 +18,7 @@ public struct DaemonConfiguration: Sendable {
   ///
   /// If the list is empty, crashd does not request debug information.
   public var debuginfodURLs: [String]
-  /// The environment, from which crashd reads the variables that systemd sets.
+  /// The environment variables of crashd, including the variables that systemd sets.
   public var environment: [String: String]
   /// The operator's settings.
   ///
@@ -31,11 +32,12 @@ public struct DaemonConfiguration: Sendable {
   public var limits: Limits { settings.limits }
   /// Whether crashd stops gracefully on SIGTERM and SIGINT.
   public var handlesSignals: Bool
-  /// Whether crashd protects classes automatically when use-after-free crashes of a service become more frequent.
+  /// Whether crashd automatically protects classes against use-after-free when such crashes of a service become more
+  /// frequent.
   ///
-  /// An override of the operator for a service takes precedence.
+  /// The operator's override for a service takes precedence over this value.
   public var allowsAutomaticProtection: Bool
-  /// The commit from which this crashd was built, for the metrics.
+  /// The commit from which this crashd was built; a label in the metrics.
   ///
   /// An empty string means that the commit is unknown.
   public var commit: String
@@ -43,7 +45,8 @@ public struct DaemonConfiguration: Sendable {
   /// The maximum number of debuginfod servers that `crash-fetch` accepts.
   public static let debuginfodLimit = 8
 
-  /// The maximum number of directories with images and debug files.
+  /// The maximum number of directories in the setting `symbol-directories`, in which crashd searches for images and
+  /// debug files.
   public static let symbolDirectoryLimit = 8
 
   /// Creates a configuration from its parts.

@@ -1,4 +1,4 @@
-/// The reason why crashd cannot start, as one sentence for the operator.
+/// The reason why crashd cannot start, described for the operator.
 public enum DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Another crashd uses the same runtime directory or state directory.
   case locked(path: String)

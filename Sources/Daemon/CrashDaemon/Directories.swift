@@ -15,7 +15,7 @@ public struct Directories: Sendable, Equatable {
     self.state = state
   }
 
-  /// Returns the directories that systemd passes to the service.
+  /// Returns the directories that systemd passes to the service in environment variables.
   ///
   /// If systemd passes no directories, crashd uses the system's directories if the user is root, and the user's XDG
   /// directories otherwise.
@@ -60,8 +60,8 @@ public struct Directories: Sendable, Equatable {
 
   /// Sets the mode of the spool: every user can create files in it, but only crashd's user can list or remove files.
   ///
-  /// The mode does not depend on the umask. If the mode is already correct, the function does not change it, because
-  /// chmod would clear the set-group-id bit that tmpfiles.d(5) set. crashd itself is possibly unable to set this bit.
+  /// The mode does not depend on the umask. If the mode is already correct, the function does not change it. chmod
+  /// would clear the set-group-id bit that tmpfiles.d(5) set, and crashd may lack the right to set it again.
   private func openSpool() throws(SystemError) {
     var status = stat()
     // stat writes at most one struct stat.
@@ -118,7 +118,7 @@ final class DirectoryLock: Sendable {
 
   /// Releases the lock explicitly.
   ///
-  /// Unlock explicitly: closing the descriptor does not release the lock, because a child process that crashd is
-  /// starting has a copy of the descriptor until `execve`.
+  /// Closing the descriptor would not be enough: a child process that crashd is starting has a copy of it until
+  /// `execve`.
   deinit { flock(descriptor.number, LOCK_UN) }
 }

@@ -6,8 +6,7 @@ public struct Limits: Sendable, Equatable {
   public var processes = 4096
   /// The maximum number of attached processes of one user who is not root.
   public var processesPerUser = 1024
-  /// The maximum number of processes of one user who is not root that are allowed to attach in a minute, even if they
-  /// all attach at once.
+  /// The maximum number of attaches per minute of one user who is not root; all of them are allowed to occur at once.
   public var attachesPerMinute = 1_200
   /// The maximum number of ended processes whose exit status is unknown, because their parents have not called wait for
   /// them yet.
@@ -26,12 +25,12 @@ public struct Limits: Sendable, Equatable {
   public var greetingsPerUser = 64
   /// The time-out for a new connection to send its hello.
   public var greeting_ms = 5_000
-  /// The maximum number of wake-ups (messages that announce a record) without a new record, after which crashd ignores
-  /// all later wake-ups of this process.
+  /// The number of wake-ups (messages that announce a record) without a new record after which crashd ignores all later
+  /// wake-ups of the process.
   public var emptyWakes = 100
   /// How long crashd remembers that it requested the symbols of a list of images.
   ///
-  /// During this time, crashd does not request the symbols again.
+  /// During this time, crashd does not request the symbols of the same list again.
   public var recentImages_ms = 1_000
   /// The interval at which crashd reads a process's counters of protected classes.
   ///
@@ -39,8 +38,8 @@ public struct Limits: Sendable, Equatable {
   public var observation_ms = 30_000
   /// The minimum time between two readings of a ring for incidents that its process announced.
   public var incidentPause_ms = 250
-  /// The maximum delay of announced incidents if the user of the processes has exceeded the user's share of crashd's
-  /// time.
+  /// The maximum delay of reading announced incidents, if the user of their process has used up the user's share of
+  /// crashd's time.
   public var incidentWait_ms = 30_000
   /// The maximum number of rings of one user whose announced incidents wait to be read; announcements from further
   /// rings are ignored.
@@ -50,8 +49,9 @@ public struct Limits: Sendable, Equatable {
 
   /// How long a command that changes a policy waits until the affected processes have applied the change.
   public var control_ms = 2_000
-  /// The maximum time for which crashd waits for the report of a program's earlier process before it sends a new
-  /// process the message about the program's last crash.
+  /// A new process of a program gets a message about the program's last crash.
+  ///
+  /// This is the maximum time for which crashd waits for the report of that crash before it sends the message.
   public var lastCrash_ms = 30_000
   /// The maximum number of programs of all users for which crashd stores use-after-free statistics.
   public var danglingServices = 1_024
@@ -69,7 +69,9 @@ public struct Limits: Sendable, Equatable {
   public var lookBurst_ms = 200
   /// The average share of time, in percent, that reading the rings of one user is allowed to take.
   public var lookShare_percent = 25
-  /// The maximum time that is charged for one ring, because the measured time can include waiting for symbols.
+  /// The maximum time that crashd charges a user for reading one ring.
+  ///
+  /// There is a maximum because the measured time can include waiting for symbols.
   public var lookCharge_ms = 100
 
   /// The maximum number of reports that crashd holds in memory while the store does not accept reports.
@@ -96,6 +98,8 @@ public struct Limits: Sendable, Equatable {
   public var trustedForeignWork = 4_096
 
   /// The maximum number of image descriptors that are open for waiting symbol jobs.
+  ///
+  /// A symbol job extracts the symbols of one image into a symbol cache.
   public var heldDescriptors = 2048
   /// The maximum number of waiting symbol jobs of one user.
   public var symbolJobsPerUser = 1024
@@ -119,21 +123,23 @@ public struct Limits: Sendable, Equatable {
   public var hastyAddresses = 4_096
   /// The time-out of one symbol job.
   public var symbolJob_ms = 60_000
-  /// The time-out for a file system to open an image; after the time-out, the image is treated as missing.
+  /// The time-out for opening an image, whose file system can block; after the time-out, the image is treated as
+  /// missing.
   public var imageLook_ms = 20_000
   /// How long the analysis of a crash waits for the symbols of the crash's frames.
   public var symbolWait_ms = 20_000
-  /// The maximum number of bytes of the symbol names that crashd checks for one report; also the maximum number of
-  /// bytes of the names whose results crashd caches.
+  /// The maximum number of bytes of the symbol names that crashd checks for one report, and also of the names in the
+  /// cache of the results.
   public var judgedNamesBytes = 4 << 20
   /// The time-out for checking the symbol names of one report.
   public var judgeNames_ms = 5_000
-  /// The number of children that take too long for a name until crashd asks for this name no more.
+  /// The number of child processes that must exceed `judgeNames_ms` at the same symbol name until crashd treats this
+  /// name as unreadable.
   public var judgeNameTries = 3
-  /// The maximum number of faults whose variables are described concurrently; above the limit, a fault is reported
-  /// without its variables.
+  /// The maximum number of concurrent descriptions of the variables in scope at a fault; above the limit, a fault is
+  /// reported without its variables.
   public var scopes = 4
-  /// The maximum number of faults of one user whose variables are described concurrently.
+  /// The maximum number of concurrent descriptions of variables for the faults of one user.
   public var scopesPerUser = 2
   /// The time-out for describing the variables of one fault.
   public var scope_ms = 5_000
@@ -148,7 +154,8 @@ public struct Limits: Sendable, Equatable {
   public var waitingRequestBytes = 64 << 20
   /// The part of `waitingRequestBytes` that the crashes of one user are allowed to take.
   public var waitingRequestBytesPerUser = 8 << 20
-  /// The maximum number of stored reports for whose late symbols crashd waits, in order to rebuild the reports.
+  /// The maximum number of stored reports that wait for late symbols; crashd rebuilds such a report when its symbols
+  /// arrive.
   public var lateReports = 256
   /// The maximum number of symbol caches that are kept open.
   public var openCaches = 512
@@ -191,10 +198,10 @@ public struct Limits: Sendable, Equatable {
   public var waitingUnwinds = 256
   /// The maximum number of unwind cross-checks of one user that run or wait.
   public var unwindsPerUser = 32
-  /// An unwind cross-check starts after no ring has waited to be read for this time.
+  /// An unwind cross-check starts after a pause of this length, in which no ring waited to be read.
   public var unwindQuiet_ms = 20
-  /// The maximum time for which an unwind cross-check waits for such a pause (`unwindQuiet_ms`); after this time, the
-  /// cross-check starts as soon as no ring waits to be read.
+  /// The maximum time for which an unwind cross-check waits for the pause `unwindQuiet_ms`; after this time, it starts
+  /// as soon as no ring waits to be read.
   public var unwindPatience_ms = 5_000
   /// The time-out of the unwind cross-check of one report.
   public var unwind_ms = 10_000
@@ -211,7 +218,7 @@ public struct Limits: Sendable, Equatable {
   /// The maximum number of bytes of one Varlink call; valid calls are shorter than this limit, and parsing longer calls
   /// would waste time.
   public var messageBytes = 16 << 10
-  /// The time-out for a client to read one reply; after the time-out, crashd disconnects the client.
+  /// The time-out for a client to accept one reply; after the time-out, crashd disconnects the client.
   public var write_ms = 10_000
   /// The time-out for a collector to accept one event, and also for a collector to acknowledge the oldest event that
   /// was sent.
@@ -227,8 +234,8 @@ public struct Limits: Sendable, Equatable {
   /// other subscribers wait.
   public var eventPagesPerUser = 4
 
-  /// The maximum number of users whose losses and refusals are counted; also the maximum number of kinds of log lines
-  /// whose rate is limited.
+  /// The maximum number of users whose losses and refusals are counted, and also of kinds of log lines whose rate is
+  /// limited.
   public var rememberedRefusals = 1_024
 
   /// The maximum number of descriptors for other purposes: the store, the listening sockets and the pipes of child

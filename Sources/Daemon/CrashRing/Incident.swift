@@ -1,6 +1,6 @@
 internal import CShimRing
 
-/// A non-fatal incident, as the library in the process recorded it.
+/// A non-fatal incident (a fault that the process survived), as the shield's library in the process recorded it.
 public struct Incident: Sendable, Equatable {
   /// The part of the in-process library that recorded the incident.
   public enum Source: Sendable, Equatable {
@@ -56,14 +56,14 @@ public struct Incident: Sendable, Equatable {
   public var last_ns: UInt64
   /// For a method call, the address of the called method.
   ///
-  /// For guard pages, the accessed address. For all other incidents, the value is nil.
+  /// For guard pages, the value is the accessed address. For all other incidents, it is nil.
   public var method: UInt64?
-  /// The index of the word in the class's method table through which the method call was made.
+  /// For a method call, the index of the word in the class's method table that the call used.
   public var word: UInt32
   /// For an object, the number of retains minus the number of releases after the object's last release.
   ///
-  /// For guard pages, the offset of the access from the start of the object. For a contained request, the number of the
-  /// request.
+  /// For guard pages, the value is the offset of the access from the start of the object. For a contained request, it
+  /// is the number of the request.
   public var amount: Int64
   /// The quarantine's record of the object; nil if the object had already left the quarantine.
   public var record: Record?
@@ -91,7 +91,7 @@ public struct Incident: Sendable, Equatable {
   /// A freed-object record states that a register at a crash contained the address of an object that had already left
   /// the quarantine.
   ///
-  /// For a freed-object record, `amount` is the `sequence` of the crash record.
+  /// For such a record, `amount` is the `sequence` of the crash record of this crash.
   public var isFreedRecord: Bool {
     source == .quarantine && kind == cs_ring_dangling.CS_RING_DANGLING_FREED.rawValue
   }
@@ -99,12 +99,12 @@ public struct Incident: Sendable, Equatable {
   /// Whether the incident states that a register at a crash contained the address of an object that was still in the
   /// quarantine.
   ///
-  /// For this incident, `amount` is the `sequence` of the crash record.
+  /// For such an incident, `amount` is the `sequence` of the crash record of this crash.
   public var isHeld: Bool {
     source == .quarantine && kind == cs_ring_dangling.CS_RING_DANGLING_HELD.rawValue
   }
 
-  /// Whether the incident describes a crash, and not a separate use of an object.
+  /// Whether the incident describes an object at a crash, and not a use of an object.
   public var isOfCrash: Bool { isFreedRecord || isHeld }
 
   /// The processor state at a trap.
@@ -123,9 +123,9 @@ public struct Incident: Sendable, Equatable {
     public var id: UInt32
     /// The address of the object.
     public var address: UInt64
-    /// The time from the last release of the object to its first use after the release.
+    /// The time from the last release of the object to its first use after this release, in nanoseconds.
     public var age_ns: UInt64
-    /// Whether the quarantine selected the object for random eviction.
+    /// Whether the object was in the explorer: the part of the quarantine that evicts objects at random.
     public var isExplorer: Bool
     /// The ID of the thread that made the last release of the object.
     public var tid: Int32
@@ -140,7 +140,7 @@ public struct Incident: Sendable, Equatable {
   }
 }
 
-/// A class that is or was protected, with the counters since its protection began.
+/// A class that is or was protected by the quarantine, with its counters since the protection began.
 public struct ProtectedClass: Sendable, Equatable {
   /// The full name of the class; if the name is very long, only its end.
   public var name: String

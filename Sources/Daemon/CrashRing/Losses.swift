@@ -2,7 +2,7 @@
 ///
 /// The names of the cases are the keys in the report's JSON.
 package struct Losses {
-  /// The reason for a loss.
+  /// The kind of a loss: what was lost, and why.
   enum Kind: String, CaseIterable {
     /// Records that were not committed, because their writer was still writing or ended before the commit.
     case torn
@@ -16,7 +16,8 @@ package struct Losses {
     ///
     /// The records of crashes inside the handler have no frames.
     case minimal
-    /// Threads that the thread sweep asked for their stacks, but that did not finish their records.
+    /// Threads that the thread sweep (the sampling of all threads at a crash) asked for their stacks, but that did not
+    /// finish their records.
     case silentThreads
     /// Threads that the thread sweep did not sample, because the process has too many threads.
     case threads
@@ -24,17 +25,17 @@ package struct Losses {
     ///
     /// Therefore, these sweeps did not sample some threads.
     case threadList
-    /// Images that did not fit into the table, or whose table entry is invalid.
+    /// Images that did not fit into the ring's image table, or whose table entry is invalid.
     case images
-    /// Annotations that did not fit, or that were only partially written.
+    /// Annotations that did not fit into the ring, or that were only partially written.
     case annotations
     /// Breadcrumbs whose entries in the ring are invalid.
     case breadcrumbs
-    /// Incidents that did not fit, or whose table entry is invalid.
+    /// Incidents that did not fit into the ring, or whose entry is invalid.
     case incidents
-    /// Requests whose entry is invalid.
+    /// Requests whose entries in the ring are invalid.
     case requests
-    /// Protected classes that did not fit, or whose table entry is invalid.
+    /// Protected classes that did not fit into the ring, or whose entry is invalid.
     case classes
   }
 
@@ -43,7 +44,7 @@ package struct Losses {
 
   private(set) var counts: [String: Int] = [:]
 
-  /// Adds a number to the count of a kind.
+  /// Adds a number of losses to the count of their kind.
   ///
   /// If the sum would overflow, the count becomes `Int.max`. An overflow is possible because the counters are
   /// untrusted.

@@ -39,7 +39,7 @@ struct PrivateCopy<Layout> {
     return bytes[start..<start + min(Int(clamping: count), MemoryLayout<Field>.size)]
   }
 
-  /// Returns `count` bytes from the start of a field, or fewer bytes if the struct has fewer bytes after this point.
+  /// Returns `count` bytes from the start of a field on, or fewer if the struct ends earlier.
   ///
   /// The bytes can include the fields that follow.
   func bytes<Field>(from field: KeyPath<Layout, Field>, count: Int) -> ArraySlice<UInt8> {

@@ -8,7 +8,8 @@ struct RawRecord {
   let commit_ns: UInt64
   let record: PrivateCopy<cs_ring_record>
   let stack: [UInt8]
-  /// The request of the crashed thread with the request's CRC; not checked yet.
+  /// The request in which the thread crashed, and the request's CRC, which is not checked yet; nil if there was no
+  /// request.
   let request: (copy: PrivateCopy<cs_ring_request>, crc: UInt32)?
 
   /// Whether the record is complete and unchanged: the CRC is correct and no length is above its limit.
@@ -28,7 +29,7 @@ struct RawRecord {
       && (1...64).contains(record[\.signal])
   }
 
-  /// The request after the check; nil if there is none, or if it is damaged.
+  /// The request, if its CRC is correct; nil if there is none, or if it is damaged.
   private var checkedRequest: RingContents.Request? {
     guard let (copy, crc) = request else { return nil }
     // The pointer is valid only during the call, and is passed together with the size of its array.
@@ -36,7 +37,7 @@ struct RawRecord {
     return found == crc ? RingContents.Request(copy) : nil
   }
 
-  /// Whether the slot has a request that differs from the request that the writer of the record committed.
+  /// Whether the request in the slot has changed since the signal handler committed it.
   var hasDamagedRequest: Bool { request != nil && checkedRequest == nil }
 
   private var checksum: UInt32 {
@@ -78,7 +79,7 @@ struct RawRecord {
 
   private var memory: [CrashRecord.Memory] {
     record.elements(\.memory, of: cs_ring_memory.self, count: record[\.memory_count]).map { memory in
-      // The code copies only whole words. If a count is above the limit of the array, it is reduced to this limit.
+      // Copy only whole words. `bytes(_:count:)` reduces a count that is above the size of the array.
       CrashRecord.Memory(
         start: memory[\.start], bytes: Array(memory.bytes(\.contents, count: memory[\.bytes] & ~7)))
     }
@@ -138,8 +139,8 @@ extension PrivateCopy<cs_ring_frame> {
     let flags = UInt32(self[\.flags])
     let isExact = flags & CS_RING_FRAME_EXACT != 0
     let start = self[\.function_start]
-    // For a return address, the image is looked up one byte before this address. The reason is that the return address
-    // can be the first byte after the image if the called function never returns.
+    // For a return address, look up the image one byte before this address: if the called function never returns, the
+    // return address can be the first byte after the image.
     let lookup = isExact ? pc : pc.subtractingOrZero(1)
     return CrashRecord.Frame(
       pc: pc, functionStart: start == 0 ? nil : start, trust: trust(self[\.trust]), isExact: isExact,

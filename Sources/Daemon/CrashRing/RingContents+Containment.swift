@@ -2,6 +2,8 @@ public import CrashReport
 
 extension RingContents {
   /// The settings and the state of containment in a process.
+  ///
+  /// With containment, a trap ends a request instead of the process.
   public struct Containment: Sendable, Equatable {
     /// The mode that the program chose.
     public var mode: CrashReport.Containment.Mode
@@ -9,7 +11,7 @@ extension RingContents {
     public var obstacle: CrashReport.Containment.Obstacle?
     /// The maximum number of traps that the process contains.
     public var budget: UInt32 = 0
-    /// The number of traps of requests that the process contained.
+    /// The number of traps that the process contained.
     public var contained: UInt32 = 0
     /// The drain; nil if none has begun.
     public var drain: Drain?
@@ -21,7 +23,8 @@ extension RingContents {
     public var end: CrashReport.Containment.End?
     /// The number of requests that ended during the drain, except requests whose thread was stopped by a trap.
     public var finished: UInt32 = 0
-    /// The number of requests that had not ended when the drain ended, or whose thread waited for a stopped thread.
+    /// The number of requests that had not ended when the drain ended, or whose thread waited for a thread that a trap
+    /// stopped.
     public var lost: UInt32 = 0
     /// The time at which the drain began, in nanoseconds since 1970.
     public var begin_ns: UInt64

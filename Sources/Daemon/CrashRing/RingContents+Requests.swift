@@ -35,9 +35,9 @@ extension RingContents {
     public var finished: UInt64 = 0
     /// The number of requests that ended by an error, by a trap, or at the end of a drain.
     public var failed: UInt64 = 0
-    /// The number of requests that found no free entry in the table.
+    /// The number of requests for which the ring's request table had no free entry.
     public var overflow: UInt64 = 0
-    /// Whether the crash handler in this process is unable to find the request that a task is working on.
+    /// Whether the crash handler of this process cannot find out which request a task is working on.
     public var isLookupRefused = false
 
     /// Creates the counts of a process without requests.

@@ -1,6 +1,6 @@
 public import CrashReport
 
-/// The contents of a ring that one reading found.
+/// The contents of a ring at one reading.
 ///
 /// The contents are copied out of the ring and checked.
 public struct RingContents: Sendable {
@@ -16,10 +16,11 @@ public struct RingContents: Sendable {
   public var breadcrumbs: [Breadcrumb] = []
   /// The records that were committed and have a correct CRC, ordered by `sequence`.
   public var records: [CrashRecord] = []
-  /// The number of crashes that the process survived; records with a lower `sequence` belong to these crashes.
+  /// The number of crashes that the process survived; records whose `sequence` is lower than this number belong to
+  /// these crashes.
   public var survived: UInt64 = 0
-  /// The threads that did not crash at the latest crash, in the order of the thread sweep; empty if the sweep has not
-  /// started.
+  /// The threads that did not crash at the latest crash, in the order in which the thread sweep sampled their stacks;
+  /// empty if the sweep has not started.
   public var threads: [ThreadRecord] = []
   /// The program's handlers that replaced the library's handlers, as far as the library has detected them.
   public var replacedHandlers: [ReplacedHandler] = []
@@ -27,11 +28,12 @@ public struct RingContents: Sendable {
   public var incidents: [Incident] = []
   /// The classes that are or were protected by the quarantine, in the order in which their protection began.
   public var protectedClasses: [ProtectedClass] = []
-  /// The requests in flight, and their numbers since the start; empty for an earlier version of the ring.
+  /// The requests in flight, and the numbers of requests since the process started; empty for the earlier version of
+  /// the ring.
   public var requests = Requests()
   /// The settings and the state of containment in the process; nil if containment is off.
   public var containment: Containment?
-  /// Facts about the heap, and which part of the memory the records contain.
+  /// Facts about the heap of the process, and which part of its memory the records contain.
   public var memory = MemoryFacts()
   /// The numbers of items that could not be read or were dropped, by kind (`torn`, `corrupt`, `overwritten`, `noSlot`,
   /// …).
@@ -72,8 +74,8 @@ extension RingContents {
     public var heapKey: UInt64?
     /// The address of the first byte of the heap that grows with brk; nil if it is unknown.
     public var heapStart: UInt64?
-    /// Whether the kernel would have refused to write a core dump for the process's user, as the signal handler
-    /// determined at the crash.
+    /// Whether the kernel would have refused the process's user a core dump, as the signal handler determined at the
+    /// crash.
     public var isRestricted = false
 
     /// The part of the stack, and of the words around registers, that the records contain.
@@ -93,7 +95,8 @@ extension RingContents {
   public struct Image: Sendable, Equatable {
     /// The index of the image in the ring's image table.
     public var index: Int
-    /// The difference between an address in memory and its link address: link address = pc − bias.
+    /// The difference between an address in memory and its link address (the address in the image's file): link address
+    /// = pc − bias.
     public var bias: UInt64
     /// The address of the first mapped byte of the image.
     public var start: UInt64
@@ -138,7 +141,7 @@ public struct CrashRecord: Sendable, Equatable {
   public var entry_ns: UInt64
   /// The time when the record was committed, in nanoseconds of CLOCK_MONOTONIC.
   ///
-  /// The CRC of the record does not cover the field `commit_ns`.
+  /// The CRC of the record does not cover this field.
   public var commit_ns: UInt64
   /// The ID of the crashed thread.
   public var tid: Int32
@@ -201,9 +204,10 @@ public struct CrashRecord: Sendable, Equatable {
   public var task: TaskFacts?
   /// The request in which the thread crashed; nil if there was none, or if it is unknown.
   public var request: RingContents.Request?
-  /// What the signal handler decided about containment; nil if it decided nothing.
+  /// The decision of the signal handler about containment (ending the request instead of the process); nil if it made
+  /// none.
   public var verdict: CrashReport.Containment.Verdict?
-  /// Why the signal handler did not contain the crash; nil if there is no reason.
+  /// Why the signal handler did not contain the crash; nil if it recorded no reason.
   public var verdictReason: CrashReport.Containment.Reason?
   /// Copies of the memory words around the addresses in registers, outside of `stack`.
   public var memory: [Memory] = []

@@ -1,7 +1,7 @@
 /// The reason why the reader refused a ring, before it read any contents.
 ///
-/// Each case with an associated value contains the value that the reader found in the ring. The process continues
-/// without crash reports, so crashd should inform the owner of the process.
+/// Each case with an associated value contains the value that the reader found in the ring. A process whose ring is
+/// refused continues, but its crashes are not reported. Therefore, crashd should inform the owner of the process.
 public enum RingError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The number of bytes in the ring's file is not the size of `cs_ring`.
   case size(found: Int, expected: Int)

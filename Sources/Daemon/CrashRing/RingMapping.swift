@@ -21,8 +21,8 @@ public final class RingMapping: Sendable {
   /// - Throws: `RingError` if the descriptor is not a sealed memfd or does not contain a ring.
   public init(descriptor: Int32) throws(RingError) {
     try Self.checkSeals(of: descriptor)
-    // A memfd of huge pages must be refused, because reading it could raise SIGBUS if no huge page is free. The size
-    // check refuses this memfd, because its size is a multiple of the huge page size, and the size of a ring is not.
+    // Refuse a memfd of huge pages, because reading it could raise SIGBUS if no huge page is free. The size check does
+    // this: the size of such a memfd is a multiple of the huge page size, and the size of a ring is not.
     let size = try Self.size(of: descriptor)
     isShared = true
     memory = try Memory(
@@ -51,7 +51,7 @@ public final class RingMapping: Sendable {
     reader = try unsafe RingReader(bytes: memory.bytes)
   }
 
-  /// Makes the ring of a record line in private memory.
+  /// Builds, in private memory, the ring that a record line describes.
   ///
   /// - Throws: `RingError` if the line does not contain a ring that this version can read.
   public init(_ line: RecordLine) throws(RingError) {
@@ -83,7 +83,9 @@ public final class RingMapping: Sendable {
     return reader.introduction()
   }
 
-  /// Reads the annotations that the process read from its environment, and at most a few other annotations.
+  /// Reads the annotations that the process read from its environment.
+  ///
+  /// The result can also contain the first ones that the program set.
   ///
   /// `descriptor` is the descriptor of the ring's file, if it is available; see `contents`.
   public func firstAnnotations(usedBy descriptor: Int32? = nil) -> [String: String] {
@@ -179,8 +181,8 @@ public final class RingMapping: Sendable {
 
   /// Keeps the pages mapped after each read, until `letGoOfPages` has been called once for each call of this method.
   ///
-  /// Keeping the pages saves time if several reads follow each other, because unmapping pages interrupts all
-  /// processors. Any thread can call this method, any number of times.
+  /// This saves time if several reads follow each other, because unmapping pages interrupts all processors. Any thread
+  /// can call this method, any number of times.
   public func keepPages() { keepers.add(1, ordering: .relaxed) }
 
   /// Reverts one call of `keepPages`.
@@ -191,7 +193,8 @@ public final class RingMapping: Sendable {
 
   /// Unmaps the pages of the ring from crashd's page table.
   ///
-  /// The contents of the ring do not change. Until the next read, the pages do not count as crashd's resident memory.
+  /// The contents of the ring do not change. Until they are read again, the pages do not count as crashd's resident
+  /// memory.
   ///
   /// Other threads can read the ring at the same time. The next access of such a thread maps the accessed page again.
   private func letGo() {
@@ -209,7 +212,7 @@ public final class RingMapping: Sendable {
     guard missing.isEmpty else { throw RingError.unsealed(missing: missing.map(\.name)) }
   }
 
-  /// Returns the size of the file, which is the size of a ring of a known version.
+  /// Returns the size of the file; throws an error if no known version of the ring has this size.
   private static func size(of descriptor: Int32) throws(RingError) -> Int {
     let found = Int(try status(of: descriptor).st_size)
     guard RingVersion.allCases.contains(where: { $0.bytes == found }) else {

@@ -1,13 +1,15 @@
 internal import CShimRing
 
-/// Identifies the state of a ring's records without containing the records.
+/// Identifies the state of a ring's records.
+///
+/// crashd compares stamps to detect changes without reading the records.
 ///
 /// If two stamps are equal, the same records and threads were complete when both stamps were read, and nothing changed
 /// in between. A stamp covers the drain, but not annotations, breadcrumbs and the counts of incidents.
 public struct RingStamp: Sendable, Equatable {
   /// The states of the slots and threads, and the loss counters of the header.
   let words: [UInt64]
-  /// Whether no record of a crash was being written when the stamp was read.
+  /// Whether no crash record was incomplete when the stamp was read.
   public let isSettled: Bool
 }
 
@@ -27,8 +29,8 @@ extension RingReader {
     }
     var isSettled = true
     // A signal handler takes a ticket before it changes the state of its slot, and tickets are numbered in order.
-    // Therefore, the number of tickets limits the slots that can be in use. If the number of tickets is 0, read all
-    // slots, because the program could have overwritten the header before the crash.
+    // Therefore, only as many slots as there are tickets can be in use. If the number of tickets is 0, read all slots,
+    // because the program could have overwritten the header before the crash.
     let tickets = Int(clamping: header[\.slot_head])
     words.append(header[\.slot_head])
     for index in 0..<(tickets == 0 ? RingLayout.slotLimit : min(tickets, RingLayout.slotLimit)) {
@@ -38,8 +40,8 @@ extension RingReader {
         let slot = unsafe shared.baseAddress?.advanced(by: offset).assumingMemoryBound(to: cs_ring_slot.self)
       else { continue }
       let state = unsafe cs_ring_slot_state_acquire(slot)
-      // Skip slots that were never used. The property `used` also skips these slots, and the stamp must be the same
-      // with and without `used`.
+      // Skip slots that were never used. With `used`, `mayBeUsed` skips them, too, and the stamp must be the same with
+      // and without `used`.
       if state == 0 { continue }
       let kind = state & UInt64(CS_RING_STATE_MASK)
       if kind != UInt64(CS_RING_STATE_COMMITTED) && kind != UInt64(CS_RING_STATE_FREE) { isSettled = false }

@@ -3,7 +3,7 @@ internal import CShimRing
 /// A version of the ring that crashd reads.
 ///
 /// Fields that exist in both supported versions have the same offsets. Only the current version has the request table,
-/// which is the last part of the ring. Only the current version stores the number of a request in each breadcrumb, as
+/// which is the last part of the ring. Only in the current version, each breadcrumb has the number of its request, as
 /// the last field.
 public enum RingVersion: CaseIterable, Sendable {
   case current

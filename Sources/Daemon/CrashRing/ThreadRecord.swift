@@ -1,4 +1,4 @@
-/// A thread that did not crash, as the thread sweep after the crash sampled it.
+/// A thread that did not crash, as the thread sweep (the sampling of all threads at a crash) recorded it.
 public struct ThreadRecord: Sendable, Equatable {
   /// The ID of the thread.
   public var tid: Int32

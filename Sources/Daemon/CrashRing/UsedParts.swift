@@ -2,8 +2,8 @@ internal import Glibc
 
 /// Determines which entries of a ring's memfd the process has used, without touching the other entries.
 ///
-/// If crashd reads a hole of the memfd through its mapping, the kernel allocates a page and charges crashd for it. A
-/// process that has not crashed uses only a few of the two thousand pages of its ring.
+/// If crashd reads a hole of the memfd (a page that was never written) through its mapping, the kernel allocates a page
+/// and charges crashd for it. A process that has not crashed uses only a few of the two thousand pages of its ring.
 struct UsedParts: Sendable {
   let descriptor: Int32
   /// A copy of the small tables (annotations, breadcrumbs and incidents).
@@ -16,7 +16,7 @@ struct UsedParts: Sendable {
   /// Reads the small tables with one system call.
   ///
   /// The small tables have hundreds of entries, and a process usually uses only a few of them. Precondition: the caller
-  /// reads the tables immediately after this call, because the copy does not show entries that the process uses later.
+  /// reads the tables immediately after this call, because the copy lacks entries that the process uses later.
   mutating func readTables() {
     let size = RingLayout.smallTables.count
     tables = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, initialized in
@@ -25,7 +25,7 @@ struct UsedParts: Sendable {
     }
   }
 
-  /// Whether the word at `offset` in the ring is not zero or cannot be read.
+  /// Whether the word at `offset` in the ring is not zero; also true if the word cannot be read.
   ///
   /// The method uses `pread`, because `pread` allocates no page for a hole in the file. In contrast to `lseek` with
   /// `SEEK_DATA`, `pread` takes no lock on the file. A malicious process could hold this lock indefinitely, with a

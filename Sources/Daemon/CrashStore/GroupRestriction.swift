@@ -1,10 +1,11 @@
 import CrashProtocol
 import GRDB
 
-/// Builds the SQL conditions of a query on the table `group_reports`.
+/// Builds the SQL conditions of a query on the tables of groups: `group_reports` (stored reports), `group_past` (counts
+/// of removed reports) and `group_totals` (sums).
 ///
-/// The SQL contains only conditions for fields that the filter sets, so that SQLite can use an index for the order of
-/// the rows.
+/// The SQL contains conditions only for fields that the filter sets. SQLite can then use an index for the order of the
+/// rows.
 struct GroupRestriction {
   private var conditions: [String] = []
   /// The conditions for the table `group_past`.
@@ -12,10 +13,10 @@ struct GroupRestriction {
   /// Each row of `group_past` covers one hour. A row matches even if only a part of its hour is in the requested
   /// period.
   private var pastConditions: [String] = []
-  /// The conditions for the table `group_totals`, if its columns can express them.
+  /// The conditions for the table `group_totals`; only usable if `isOfWholeGroups` is true.
   private var totalsConditions: [String] = []
   private var values: [String: (any DatabaseValueConvertible)?] = [:]
-  /// Whether the counts of whole groups are sufficient to find the matching groups and to order them.
+  /// Whether the sums of whole groups are sufficient to find the matching groups and to order them by their last crash.
   private(set) var isOfWholeGroups = true
   /// Whether the filter matches, for every group, either all reports or no report.
   private(set) var hasWholeGroups = true
@@ -84,7 +85,7 @@ struct GroupRestriction {
 }
 
 extension ReportFilter {
-  /// Whether the time of a group's last occurrence is sufficient to determine that the group matches.
+  /// Whether the time of a group's last crash is sufficient to decide whether the group matches.
   fileprivate var isOfWholeGroups: Bool {
     pid == nil && wantedTexts.isEmpty && tags == nil && until == nil
   }

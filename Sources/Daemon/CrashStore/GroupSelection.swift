@@ -1,6 +1,6 @@
 import CrashProtocol
 
-/// Selects and orders the groups for a list in SQL, if the tables allow this.
+/// Selects and orders the groups for a list in SQL, as far as the tables allow this.
 struct GroupSelection {
   var order = GroupQuery.Order.last
   /// The states of the groups to return; nil means all states.
@@ -8,7 +8,7 @@ struct GroupSelection {
 
   /// Whether the builds of a program are needed to decide if a group has one of the requested states.
   ///
-  /// In this case, SQL alone cannot select the groups, so the store reads each group.
+  /// If so, SQL alone cannot select the groups, and the store reads each possible group.
   var needsBuilds: Bool { states.map { $0.contains(.new) != $0.contains(.open) } ?? false }
 
   /// Whether a group in the given state was requested.
@@ -19,7 +19,7 @@ struct GroupSelection {
 
   /// Returns the SQL that finds all groups that possibly match, in the requested order.
   ///
-  /// The columns of the result are the key, the user, and the count if the filter matches whole groups.
+  /// The columns of the result are the key, the user and, if the filter matches whole groups, the count.
   func sql(_ wanted: GroupRestriction) -> String {
     "SELECT key, uid\(wanted.hasWholeGroups ? ", count" : "") FROM (\(sums(wanted))) AS found \(condition) ORDER BY \(ordering)"
   }

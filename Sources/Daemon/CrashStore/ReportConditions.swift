@@ -4,8 +4,8 @@ import GRDB
 
 /// Builds the SQL conditions of a filter for reports.
 ///
-/// The SQL contains only conditions for fields that the filter sets, so that SQLite can use an index for the order of
-/// the rows.
+/// The SQL contains conditions only for fields that the filter sets. SQLite can then use an index for the order of the
+/// rows.
 ///
 /// If the filter has tags, the query starts with the rows of the filter's first tag. The index of these rows lists the
 /// reports in order and within the requested bounds.
@@ -31,8 +31,8 @@ struct ReportConditions {
       values.merge(ReportFilter.arguments(ofTag: number, tag)) { $1 }
     }
     // The greatest hexadecimal digit is f. Therefore, in sort order, every key with the prefix is before the string
-    // that consists of the prefix and g. If several threads crashed, the report belongs to one group for each of these
-    // threads.
+    // that consists of the prefix and g. If several threads crashed, the report belongs to several groups, and `others`
+    // finds the reports by the further groups.
     if let group = filter.group {
       let isInGroup = "group_key >= :group AND group_key < :group || 'g'"
       let others = """
@@ -67,8 +67,8 @@ struct ReportConditions {
   private func source(_ index: String = "") -> String {
     let clause = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
     if tagConditions.isEmpty { return "FROM reports \(index) \(clause)" }
-    // CROSS JOIN prevents SQLite from changing the order of the tables. SQLite must read the rows of tags first. SQLite
-    // derives bounds on these rows from the bounds on the reports.
+    // SQLite must read the rows of tags first. CROSS JOIN prevents SQLite from changing this order of the tables. From
+    // the bounds on the reports, SQLite derives bounds on the rows of tags.
     return """
       FROM (SELECT seq AS tagged FROM \(tagTable) WHERE \(tagConditions.joined(separator: " AND ")))
       CROSS JOIN reports \(index) ON reports.seq = tagged \(clause)
@@ -86,10 +86,10 @@ struct ReportConditions {
 }
 
 extension ReportFilter {
-  /// Returns the SQL that tests whether a row of a table of tags has the tag with the given number in the filter.
+  /// Returns the SQL that tests whether a row of a table of tags contains the filter's tag with the given number.
   static func isTag(_ number: Int) -> String { "key = :tag\(number)_key AND value = :tag\(number)_value" }
 
-  /// Returns the SQL that tests whether a report has the tag with the given number in the filter.
+  /// Returns the SQL that tests whether a report has the filter's tag with the given number.
   ///
   /// The parameter `sequence` is an SQL expression for the event number of the report.
   static func hasTag(_ number: Int, _ tag: Tag, of sequence: String) -> String {
@@ -114,7 +114,7 @@ extension ReportFilter.Text {
 }
 
 extension ReportFilter {
-  /// Whether a list with this filter and the given visibility would contain a report that is not stored yet.
+  /// Whether a list with this filter and the given visibility would contain `report`, which is not stored yet.
   public func includes(_ report: CrashReport, visibility: Visibility) -> Bool {
     let process = report.process
     if let uid = visibility.uid, uid != process.ownerKey { return false }

@@ -21,7 +21,7 @@ struct ReportRow: PersistableRecord {
   var report: CrashReport
   var json: Data
 
-  /// The fields of a summary that have a column in the database, with the names of these columns.
+  /// The fields of a summary that have a column in the database, each with the name of its column.
   ///
   /// For example, the column of `groupKey` is `group_key`.
   private static let columns: [(field: String, column: String)] = (FieldShape.fields(of: ReportSummary.self) ?? [])
@@ -46,7 +46,9 @@ struct ReportRow: PersistableRecord {
     + tags.map { ", (\(tag($0.key, of: "reports.seq"))) AS \($0.field)" }.joined()
     + requestFields.map { ", (\(tag($0, of: "reports.seq", in: requestTable))) AS \($0)" }.joined()
 
-  /// The names of the tables for annotations and for the fields of requests, which have the same columns.
+  /// The names of the tables for annotations and for the fields of requests.
+  ///
+  /// Both tables have the same columns.
   static let (tagTable, requestTable) = ("report_tags", "report_requests")
 
   /// Returns the SQL for the value of a tag of a report.
@@ -63,7 +65,7 @@ struct ReportRow: PersistableRecord {
   }
 }
 
-/// A row that contains an event or an incident as JSON.
+/// A row that contains a report or an incident as JSON.
 struct EventRow: Decodable, FetchableRecord {
   var seq: Int64
   var id: String

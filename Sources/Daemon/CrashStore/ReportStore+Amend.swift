@@ -21,7 +21,8 @@ extension ReportStore {
           arguments: [report.id, expected.sequence])
         guard let bytes else { return false }
         try database.execute(sql: "UPDATE reports SET json = ? WHERE id = ?", arguments: [json, report.id])
-        // Update the stored size of the owner's reports, because it must equal the sum of the rows in `group_reports`.
+        // Also update the stored total size of the owner's reports, which must equal the sum over the rows in
+        // `group_reports`.
         let growth = json.count - bytes
         try database.execute(
           sql: "UPDATE group_reports SET bytes = bytes + ? WHERE id = ? AND bytes > 0", arguments: [growth, report.id])

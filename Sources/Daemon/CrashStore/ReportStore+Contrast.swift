@@ -30,18 +30,18 @@ public struct ContrastFields: Sendable, Equatable {
 extension ReportStore {
   /// The maximum number of compared reports of a group, and the maximum number of compared other reports.
   public static let (contrastGroupLimit, contrastRestLimit) = (500, 1_500)
-  /// The maximum number of the newest reports of the same programs, from which the other reports are sampled.
+  /// The number of the newest reports of the same programs from which the other reports are sampled.
   static let contrastReach = 20_000
-  /// Larger reports are skipped.
+  /// The maximum size of a report in a sample, in bytes; larger reports are skipped.
   static let contrastReportBytes = 512 << 10
-  /// The bytes of reports that a comparison reads, of which at most half are those of the group.
+  /// The maximum number of bytes of reports that a comparison reads; the reports of the group get at most half of them.
   static let contrastBudgetBytes = 64 << 20
 
   /// Reads a sample of the reports of a group, and of the other reports of the same programs.
   ///
   /// The sample takes every report if there are few, and otherwise reports at equal distances in the order of their
-  /// times. If the reports are large, the budget ends the reading. The reports that were read are then spread over the
-  /// same times.
+  /// times. If the reports are large, the reading ends when `contrastBudgetBytes` is used up. The reports that were
+  /// read until then are still spread over the whole time.
   /// - Throws: `StoreError.noSuchGroup` if no key or several keys begin with `prefix`; `unavailable`.
   public func contrastSample(_ prefix: String, visibility: Visibility = .all) throws(StoreError) -> ContrastSample {
     try contrastSample(prefix, visibility: visibility, budgetBytes: Self.contrastBudgetBytes)
@@ -78,7 +78,7 @@ extension ReportStore {
     }
   }
 
-  /// For the programs of the group, returns the event numbers of the newest reports that are not in the group.
+  /// Returns the event numbers of the newest reports that are not in the group but are of one of its programs.
   private static func others(than key: String, _ visibility: Visibility, in database: Database) throws -> [Int64] {
     try Int64.fetchAll(
       database,
@@ -98,9 +98,9 @@ extension ReportStore {
     return (0..<limit).map { numbers[$0 * numbers.count / limit] }
   }
 
-  /// Returns the elements in a fixed order, of which every beginning is spread over all elements.
+  /// Returns the elements in a fixed order in which the first n elements are spread over the whole list, for every n.
   ///
-  /// The order is that of the multiples of the golden ratio, without their whole parts (Fibonacci hashing).
+  /// The elements are sorted by the fractional part of their index times the golden ratio (Fibonacci hashing).
   static func scattered(_ numbers: [Int64]) -> [Int64] {
     let fraction = { (index: Int) in UInt32(truncatingIfNeeded: index) &* 2_654_435_769 }
     return numbers.indices.sorted { fraction($0) < fraction($1) }.map { numbers[$0] }

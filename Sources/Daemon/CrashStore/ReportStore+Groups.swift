@@ -3,7 +3,7 @@ import GRDB
 
 /// A group that matches the filter of a query.
 ///
-/// The value contains the number of crashes only if the filter can be evaluated with the stored sums.
+/// `count` is the number of crashes; nil if the filter cannot be evaluated with the stored sums.
 private struct FoundGroup: Decodable, FetchableRecord {
   var key: String
   var uid: Int64
@@ -26,8 +26,9 @@ extension ReportStore {
 
   /// Returns the groups of the reports that match the filter.
   ///
-  /// When a report is removed, the store does not keep the report's process, unit, signal and annotations. If the
-  /// filter contains one of these fields, only reports that still exist are counted.
+  /// The numbers include removed reports. However, of a removed report, the store does not keep the process, the unit,
+  /// the signal and the annotations. If the filter contains one of these fields, only reports that still exist are
+  /// counted.
   /// - Parameters:
   ///   - filter: The conditions that the reports must satisfy.
   ///   - visibility: The users whose reports the caller is allowed to read.
@@ -51,8 +52,8 @@ extension ReportStore {
         }
         // The method uses stored sums if the filter can be evaluated with these sums, and otherwise reads all rows.
         // Rows of existing reports and rows of removed reports are in two tables. Each table has an index in the
-        // requested order. Therefore, each of the most recent groups overall is among the most recent groups of at
-        // least one of the two tables.
+        // requested order, so its most recent groups are found quickly. These groups are sufficient: each of the most
+        // recent groups overall is among them in at least one of the two tables.
         let sql =
           wanted.isOfWholeGroups
           ? """
@@ -86,8 +87,8 @@ extension ReportStore {
     var builds = NewestBuilds()
     var (skipped, groups): (Int, [ReportGroup]) = (0, [])
     while groups.count < limit, let found = try rows.next() {
-      // Skip the groups on earlier pages without reading them. If the states of the groups depend on builds, groups
-      // cannot be skipped in this way.
+      // Skip the groups on earlier pages without reading them. This is not possible if the state of a group depends on
+      // builds.
       if !selection.needsBuilds, skipped < offset {
         skipped += 1
         continue
@@ -242,8 +243,7 @@ extension ReportStore {
         arguments: [found.key, found.uid])
       return (count, parts)
     }
-    // The method reads the group's rows twice. The reason is that counting by build and by name in one pass would
-    // require sorting the rows.
+    // Read the group's rows twice: counting by build and by name in one pass would require sorting the rows.
     let count = try Int.fetchOne(
       database,
       sql: """

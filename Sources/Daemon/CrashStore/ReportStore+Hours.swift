@@ -6,8 +6,8 @@ extension ReportStore {
   ///
   /// The numbers include removed reports, like the numbers that the method `groups` returns.
   /// - Parameters:
-  ///   - keys: The keys of the groups for which separate numbers are returned; if the value is nil, each number counts
-  ///     the crashes of all groups.
+  ///   - keys: The keys of the groups whose crashes are counted separately; nil to count the crashes of all groups
+  ///     together.
   ///   - filter: The conditions that the reports must satisfy.
   ///   - visibility: The users whose reports the caller is allowed to read.
   /// - Returns: The numbers; at most `HourCount.limit` of them.

@@ -14,9 +14,9 @@ extension ReportStore {
   /// - Parameters:
   ///   - filter: The conditions that the reports must satisfy.
   ///   - visibility: The users whose reports the caller is allowed to read.
-  ///   - before: The cursor that the returned reports must precede. Usually, this cursor is the cursor of the last
-  ///   report on the previous page.
-  ///   - after: The cursor that the returned reports must follow, for lists that begin with the oldest report.
+  ///   - before: Return only reports that were stored before this cursor, usually that of the last report on the
+  ///   previous page.
+  ///   - after: Return only reports that were stored after this cursor; for lists that begin with the oldest report.
   ///   - isOldestFirst: Whether the list begins with the oldest report.
   ///   - limit: The maximum number of reports.
   ///   - counts: Whether the method counts the reports after the page.
@@ -53,7 +53,8 @@ extension ReportStore {
         if let last {
           if isOldestFirst { wanted.add(after: last) } else { wanted.add(before: last) }
         }
-        // If the page is empty, either the caller requested a page of zero reports, or there are no reports to count.
+        // If the page is empty, count all reports within the caller's bounds. Either there are none, or the caller
+        // requested a page of zero reports.
         let count = try Int.fetchOne(database, sql: wanted.count, arguments: wanted.arguments())
         return ReportPage(reports: reports, more: count ?? 0)
       }

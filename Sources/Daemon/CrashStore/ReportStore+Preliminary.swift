@@ -4,13 +4,13 @@ import GRDB
 
 // Combines stored reports with preliminary reports, which are not stored yet.
 extension ReportStore {
-  /// Returns the same summaries as `page`, and in addition the reports that are not stored yet, which are treated as
-  /// the newest events.
+  /// Returns the same summaries as `page`, and before them the summaries of the reports that are not stored yet, as the
+  /// newest events.
   ///
   /// A list that begins with the oldest report contains no unstored reports, because such a list has the order in which
   /// reports were stored. The cursor of an unstored report can be passed as `before`, but a stream of events cannot
-  /// begin at this cursor. If a report of `preliminary` was stored after the caller had read the list, the page
-  /// contains the stored report instead. In this case, the page can have fewer than `limit` reports.
+  /// begin at this cursor. If a report in `preliminary` has been stored in the meantime, the page contains the stored
+  /// report instead, and can have fewer than `limit` reports.
   /// - Throws: The errors of `page`. The method also throws `StoreError.invalidCursor` if `after` is the cursor of an
   ///   unstored report.
   public func page(
@@ -22,7 +22,7 @@ extension ReportStore {
     if let after, after.isUnstored { throw .invalidCursor(after.description) }
     if let before, before.isUnstored, before.epoch != epoch { throw .invalidCursor(before.description) }
     let possible = isOldestFirst ? [] : preliminary.filter { filter.includes($0, visibility: visibility) }
-    // Put unstored reports first, because they have higher event numbers than all stored reports.
+    // Put unstored reports first, because their cursors have higher numbers than those of all stored reports.
     let shown = try unstored(possible).map { (cursor: StoreCursor.unstored($0, in: epoch), report: $0) }
       .filter { entry in before.map { entry.cursor < $0 } ?? true }
       .sorted { ($0.cursor, $0.report.id) > ($1.cursor, $1.report.id) }
@@ -71,8 +71,7 @@ extension ReportStore {
     }
     let count = others.count + (stored == nil ? 0 : 1)
     guard digits.isEmpty || count == 1 else { throw .ambiguous(id: digits, count: count) }
-    // A report whose time is in the future is returned only if there is no report with a possible time. For stored
-    // reports, the same rule applies.
+    // As for stored reports, return a report whose time is in the future only if no report has a possible time.
     let epoch = try current.1
     let candidates = try Self.translating(path) {
       try others.map { try StoredReport(unstored: $0, epoch: epoch) } + (stored.map { [$0] } ?? [])
@@ -109,7 +108,8 @@ extension StoreCursor {
 
   /// Returns the cursor of an unstored report.
   ///
-  /// The event number in the cursor consists of the 18 digits of the report's time, without the century.
+  /// The event number in the cursor is `firstUnstored` plus a number of 18 digits: those of the report's time, without
+  /// the century.
   static func unstored(_ report: CrashReport, in epoch: StoreEpoch) -> StoreCursor {
     let digits = report.time.utf8.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.dropFirst(2).prefix(
       18)

@@ -22,16 +22,16 @@ extension ReportStore {
           let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM reports \(which)", arguments: wanted) ?? 0
           if count > 1 { throw StoreError.ambiguous(id: prefix, count: count) }
         }
-        // The newest report is the report of the latest crash, which is not always the report that was stored last.
-        // Reports from the spool and reports that waited for symbols are stored later than other reports.
+        // The newest report is the report of the latest crash, which is not always the report that was stored last. For
+        // example, reports from the spool, and reports that waited for symbols, are stored late.
         let newest = { (bound: String) in
           try Row.fetchOne(
             database,
             sql: "SELECT seq, id, time, json FROM reports \(which)\(bound) ORDER BY time DESC, seq DESC LIMIT 1",
             arguments: wanted)
         }
-        // If a clock was wrong, a report can have a time in the future. This report is returned only if all other
-        // reports also have a time in the future.
+        // If a clock was wrong, a report can have a time in the future. Return such a report only if there is no other
+        // one.
         let row = try newest(" AND time <= '\(Self.now)'") ?? newest("")
         guard let row else { throw StoreError.noSuchReport(id: prefix) }
         // Throw an error for a damaged row, whose columns can contain values of any type.
@@ -87,7 +87,7 @@ extension ReportStore {
     public var unreadable: Int
     /// The cursor at which the next page begins.
     ///
-    /// The cursor is after all events that the store has examined, so that events that the filter excludes are not
+    /// The cursor is after all events that the store has examined. Events that the filter excluded are thus not
     /// examined again.
     public var end: StoreCursor
     /// Whether the store had no further event when the page was read.
@@ -152,7 +152,7 @@ extension ReportStore {
 
   /// Returns the number of stored reports that the caller is allowed to read.
   ///
-  /// The number comes from stored sums, because counting would have to read every row.
+  /// The number comes from stored sums, because counting the rows would have to read each of them.
   static func count(_ visibility: Visibility, in database: Database) throws -> Int {
     try Int.fetchOne(
       database, sql: "SELECT ifnull(sum(reports), 0) FROM user_shares WHERE :uid IS NULL OR uid = :uid",
@@ -199,7 +199,7 @@ extension ReportStore {
 
   /// Returns the highest number that the store has assigned to an event.
   ///
-  /// The event with this number possibly no longer exists, because another report replaced its report.
+  /// The event with this number may no longer exist, because a newer version of its report replaced it.
   static func newestSequence(in database: Database) throws -> Int64 {
     try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'reports'") ?? 0
   }

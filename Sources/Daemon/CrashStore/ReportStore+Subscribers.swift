@@ -6,7 +6,7 @@ extension ReportStore {
   /// The maximum number of named subscribers of one user.
   public static let subscriberLimit = 64
 
-  /// Returns the cursor of a subscriber, and registers a new subscriber.
+  /// Returns the cursor of a subscriber, and registers the subscriber if it is new.
   ///
   /// The cursor of a new subscriber is the newest event.
   /// - Throws: `StoreError.tooManySubscribers`, `unavailable`.

@@ -23,8 +23,8 @@ extension ReportStore {
   /// A replaced report gets a new cursor and is a new event, so that subscribers receive it again. The store does not
   /// change in two cases: the new report differs from the stored report only in its timing, or the report with this id
   /// was removed earlier. The report of a restricted process (with more privileges than its user) stays restricted,
-  /// because otherwise the user of the process could read it. The stored report also stays restricted if the new report
-  /// does not state that the process is restricted.
+  /// even if the new report does not state that the process is restricted. Otherwise, the user of the process could
+  /// read the report.
   /// - Parameters:
   ///   - report: The report to store.
   ///   - raw: The raw record: a copy of the ring that the process wrote.
@@ -111,8 +111,8 @@ extension ReportStore {
         INSERT INTO group_reports (group_key, uid, time, id, build, name, executable, title, bytes, seq)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """)
-    // The bytes of a report are counted in only one of its groups, so that the sum over all groups is correct. The
-    // bytes of a tag are counted three times, because the tag is stored in its table and in two indexes.
+    // Count the bytes of a report in only one of its groups, so that the sum over all groups is correct. Count the
+    // bytes of a tag three times, because the tag is stored in its table and in two indexes.
     let tables = [(ReportRow.tagTable, report.tags), (ReportRow.requestTable, report.requestFields)]
     let tags = tables.flatMap(\.1)
     var bytes = json.count + (raw?.count ?? 0) + tags.reduce(0) { $0 + 3 * ($1.key.utf8.count + $1.value.utf8.count) }

@@ -12,7 +12,7 @@ public final class ReportStore: Sendable {
   public let path: String
   /// The open database and its epoch (the ID and key for cursors).
   ///
-  /// The value is replaced when crashd sets a corrupt database aside.
+  /// The value is replaced when crashd sets a corrupt database aside: crashd renames it and creates a new one.
   struct Opened {
     var pool: DatabasePool
     var epoch: StoreEpoch
@@ -28,14 +28,14 @@ public final class ReportStore: Sendable {
   }
 
   private let state: Mutex<State>
-  /// A thread holds the lock `writing` during each write, and while it replaces the database.
+  /// The lock that a thread holds during each write, and while it replaces the database.
   ///
   /// Therefore, no write changes a database that was set aside.
   let writing = Mutex<Void>(())
   /// Decides which user's rows are evicted if there are too many rows.
   let fairShare: FairShare
   let fullShares = FullShares()
-  /// The groups that possibly have more reports than the retention policy permits.
+  /// The groups that may have more reports than the retention policy permits.
   let grown = Mutex(GrownGroups())
 
   /// Opens the database, or creates it if it does not exist.
@@ -91,7 +91,7 @@ public final class ReportStore: Sendable {
 
   /// Replaces the open database with another database.
   ///
-  /// Reads that have begun in the old database continue until they end.
+  /// Reads that have begun continue in the old database.
   func replace(by new: Opened) { replace(by: .open(new)) }
 
   /// Runs a transaction in the database that is open now.
@@ -179,11 +179,11 @@ public final class ReportStore: Sendable {
     }
   }
 
-  /// Increases the size of SQLite's page cache and the maximum size of the write-ahead log.
+  /// Increases the maximum sizes of SQLite's page cache and of the write-ahead log.
   ///
   /// With a larger cache than the default, rows that crashd reads and writes repeatedly stay in memory. With a larger
-  /// log than the default, SQLite merges the log into the database less often. Both values are maximum sizes, which
-  /// SQLite uses only if necessary.
+  /// log than the default, SQLite merges the log into the database less often. SQLite uses this space only if
+  /// necessary.
   private static func giveRoom(to pool: DatabasePool) throws {
     try pool.writeWithoutTransaction { database in
       // Pass a negative value, because SQLite interprets it as a size in KiB.
@@ -231,8 +231,7 @@ extension ReportStore {
   /// SQLite creates its log files with the mode of the database file.
   static func makePrivately(_ path: String) {
     let number = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    // If the call fails, the file already exists or cannot be created. If the file cannot be created, SQLite reports
-    // the error later.
+    // Ignore an error: the file already exists, or SQLite later reports that it cannot be created.
     if number >= 0 { Glibc.close(number) }
   }
 

@@ -18,7 +18,7 @@ public struct DebugFilePaths: Sendable {
 
   /// Returns the paths at which a debug file can exist.
   ///
-  /// `link` is the file name in the image's `.gnu_debuglink` section.
+  /// `link` is the file name in the image's `.gnu_debuglink` section; nil if the image has none.
   public func paths(buildID: String, link: String?) -> [String] {
     var paths: [String] = []
     if let path = Self.ofBuild(buildID, in: directory) { paths.append(path + ".debug") }
@@ -27,12 +27,13 @@ public struct DebugFilePaths: Sendable {
     }
     let folder = imagePath[..<slash]
     paths += ["\(folder)/\(link)", "\(folder)/.debug/\(link)"]
-    // If an image was loaded through `$ORIGIN/../lib`, its path contains `..`. There is no path below the directory of
-    // debug files that corresponds to a path with `..`.
+    // If an image was loaded through `$ORIGIN/../lib`, its path contains `..`. The directory of debug files has no file
+    // for such a path.
     return Self.leadsUp(folder) ? paths : paths + ["\(directory)\(folder)/\(link)"]
   }
 
-  /// Returns the path of a build's image below a directory; for the path of the debug file, append `.debug`.
+  /// Returns the path below a directory at which the image of a build can exist; with the suffix `.debug`, it is the
+  /// path of the debug file.
   public static func ofBuild(_ buildID: String, in directory: String) -> String? {
     buildID.utf8.count > 2 ? "\(directory)/.build-id/\(buildID.prefix(2))/\(buildID.dropFirst(2))" : nil
   }

@@ -18,13 +18,13 @@ public enum Demangler: Sendable {
 
   /// Returns the short name for display, such as `Cart.total(for:)`.
   ///
-  /// The short name has no module, as in the output of `swift demangle -simplified`. If the function is merged, the
-  /// name begins with `merged `.
+  /// The short name has no module, as in the output of `swift demangle -simplified`. If the compiler merged several
+  /// functions into this one, the name begins with `merged `.
   ///
   /// The compiler splits an async function into several parts. For all parts, the result is the name of the function.
   public static func simplified(_ mangled: String) -> String {
     if isCxx(mangled) { return full(mangled) }
-    // Remove only the suffix from the name of top-level code with `await`, because this name is not mangled.
+    // The name of top-level code with `await` is not mangled, so only remove its suffix.
     if mangled.hasPrefix("async_Main") { return stem(of: mangled) }
     guard isSwift(mangled) else { return mangled }
     let stem = stem(of: mangled)
@@ -34,13 +34,13 @@ public enum Demangler: Sendable {
     var name = simple.hasSuffix(" in ") ? String(simple.dropLast(4)) : simple
     if isNameless(short: name) { name = fullOfStem(stem) }
     name = withoutSendable(name)
-    // Add the word `merged`, because the compiler calls a merged function in place of several functions with equal
-    // bodies. The runtime's short name does not contain the word `merged`.
+    // Add the word `merged`, which the runtime's short name lacks: the compiler calls a merged function in place of
+    // several functions with equal bodies.
     return isMerged(stem) ? "merged " + name : name
   }
 
-  /// Removes `@Sendable` between a function's name and its labels, because the runtime prints the attribute of the
-  /// function's type at this position.
+  /// Removes the attribute `@Sendable` of the function's type, which the runtime prints between the function's name and
+  /// its labels.
   private static func withoutSendable(_ name: String) -> String {
     var rest = name[...]
     var shorter = ""
@@ -55,7 +55,7 @@ public enum Demangler: Sendable {
 
   /// Whether the short name does not contain the name of a function.
   ///
-  /// In this case, the short name is only `specialized `, or the demangler cannot shorten the name.
+  /// The short name is then only `specialized `, or is empty because the demangler cannot shorten the name.
   public static func isNameless(_ mangled: String) -> Bool {
     guard isSwift(mangled) else { return false }
     return SwiftRuntimeDemangler.shared.simplified(stem(of: mangled)).map(isNameless(short:)) ?? false
@@ -77,13 +77,13 @@ public enum Demangler: Sendable {
 
   /// Whether the demangled name has a reasonable length.
   ///
-  /// Substitutions can expand a name of 250 bytes to terabytes, and the demanglers do not limit the result. The check
-  /// itself can use up memory or crash. Therefore, the check must run in a separate process that is allowed to crash,
-  /// before any other process demangles the name.
+  /// Substitutions (references to earlier parts of the name) can expand a name of 250 bytes to terabytes, and the
+  /// demanglers do not limit the result. This check can itself use up memory or crash. Therefore, it must run in a
+  /// separate process that is allowed to crash, before any other process demangles the name.
   public static func isReasonable(_ mangled: String) -> Bool {
     guard isSwift(mangled) || isCxx(mangled) else { return true }
-    // If memory is used up, the demangler returns no string. Another process can have enough memory, so a missing
-    // string does not mean that the name is reasonable.
+    // If memory is used up, the demangler returns no string. Such a name is not reasonable, because in a process with
+    // more memory the demangler could return a huge string.
     if isCxx(mangled) {
       let answer: (text: String?, isTooLong: Bool) = SwiftRuntimeDemangler.shared.cxx(mangled)
       return !answer.isTooLong && (answer.text?.utf8.count ?? 0) <= textLimitBytes
@@ -96,9 +96,9 @@ public enum Demangler: Sendable {
 
   /// Whether the function only forwards its call to another function.
   ///
-  /// Reports need not show the frame of this function. Allocating initializers (`fC`) are not treated as thunks here,
-  /// although the Swift runtime classifies all of them as thunks. For a convenience initializer of a class, `fC`
-  /// contains the initializer's code. For a designated initializer, `fC` has no source line.
+  /// Reports need not show the frame of such a thunk. The Swift runtime classifies all allocating initializers (`fC`)
+  /// as thunks, but this function does not: for a convenience initializer of a class, `fC` contains the initializer's
+  /// code, and for a designated initializer, `fC` has no source line.
   public static func isThunk(_ mangled: String) -> Bool {
     guard isSwift(mangled) else { return false }
     let stem = stem(of: mangled)
@@ -111,8 +111,8 @@ public enum Demangler: Sendable {
   public static func isMerged(_ mangled: String) -> Bool {
     guard isSwift(mangled) else { return false }
     let stem = stem(of: mangled)
-    // The compiler marks merged functions in its last step, so the full name begins with "merged ". An identifier of
-    // the program cannot be at the beginning of the name.
+    // The compiler marks merged functions in its last step, so only the full name of a merged function begins with
+    // "merged ". No full name begins with an identifier of the program.
     return SwiftRuntimeDemangler.shared.full(stem)?.utf8.starts(with: "merged ".utf8) ?? false
   }
 }
@@ -160,8 +160,7 @@ extension Demangler {
   private static func leadingModule(of stem: String) -> String? {
     let rest = stem.dropFirst(stem.hasPrefix("_T0") ? 3 : 2)
     let digits = rest.prefix { $0.isASCII && $0.isNumber }
-    // Return nil for a leading 0, which means that the identifier is composed of words that occurred earlier in the
-    // mangled name.
+    // Return nil for a leading 0: such an identifier is composed of words from earlier parts of the mangled name.
     guard let count = Int(digits), !digits.hasPrefix("0"), count <= rest.count - digits.count else { return nil }
     return String(rest.dropFirst(digits.count).prefix(count))
   }

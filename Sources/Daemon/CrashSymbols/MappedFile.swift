@@ -1,6 +1,6 @@
 import Glibc
 
-/// A regular file that is completely mapped for reading.
+/// A regular file that is mapped into memory as a whole, for reading.
 ///
 /// Every read checks that it stays within the size of the file.
 ///
@@ -55,7 +55,7 @@ import Glibc
     return unsafe Value(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Value.self))
   }
 
-  /// Returns the section of `items` items that begins at `offset`; nil if the section would exceed the file.
+  /// Returns the section that begins at `offset` and has `items` items; nil if the section would exceed the file.
   ///
   /// Precondition: the section is not used after this `MappedFile` was released.
   func section<Item: BitwiseCopyable>(at offset: Int, count items: UInt32) -> MappedSection<Item>? {

@@ -16,7 +16,7 @@ public struct ScopeDescription: Sendable, Equatable {
     public var offset: UInt64
     /// Whether the variable is in memory, at the address that is the sum of the register's value and the offset.
     ///
-    /// If the result is false, the sum is the value of the variable.
+    /// If false, the sum itself is the value of the variable.
     public var isMemory: Bool
     /// The index in ``ScopeDescription/types`` of the type to which the variable points.
     ///
@@ -50,7 +50,7 @@ public struct ScopeDescription: Sendable, Equatable {
 
   /// The kind of value that a member contains.
   public enum Content: Sendable, Equatable {
-    /// A value of any other kind, or of an unknown kind.
+    /// A value that is neither a pointer to a type with members nor such a type itself, or a value of an unknown kind.
     case plain
     /// A pointer to the type at the given index in ``ScopeDescription/types``.
     case pointer(Int)
@@ -58,8 +58,8 @@ public struct ScopeDescription: Sendable, Equatable {
     case value(Int)
   }
 
-  /// A Swift class whose name is contained in the function's own name, or in the name of a function that this function
-  /// calls or refers to.
+  /// A Swift class to which the function at the address refers: its name is a part of the function's own name, or of
+  /// the name of a function that this function calls or refers to.
   public struct NamedClass: Sendable, Equatable {
     /// The name of the class in the source code.
     public var name: String

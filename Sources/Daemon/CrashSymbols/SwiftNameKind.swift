@@ -1,11 +1,11 @@
 /// Classifies Swift functions by the short names that the demangler prints.
 ///
-/// Swift's demangler prints words for the kinds of nodes in front of an entity, for example `specialized partial apply
-/// for closure #1 in …`. An identifier of the program cannot look like these words, because the demangler prints
-/// identifiers that contain spaces in backticks.
+/// In front of a function's name, Swift's demangler prints words for the kind of function, for example `specialized
+/// partial apply for closure #1 in …`. An identifier of the program cannot look like these words, because the demangler
+/// prints identifiers that contain spaces in backticks.
 enum SwiftNameKind {
-  /// The words for functions that only forward to another function, in the form that `SimplifiedUIDemangleOptions`
-  /// prints.
+  /// The words for thunks (functions that only forward to another function), as the demangler prints them with
+  /// `SimplifiedUIDemangleOptions`.
   ///
   /// The comment after an element names the kinds of demangler nodes for which these words are printed.
   private static let thunks = [

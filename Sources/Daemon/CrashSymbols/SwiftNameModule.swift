@@ -6,7 +6,7 @@ enum SwiftNameModule {
   /// Returns the module in a full name; nil if the name has no module.
   static func module(ofFull name: String) -> String? {
     let (entity, isBare) = lastEntity(of: Array(Array(name.utf8).dropFirst(specializationBytes(name))))
-    // Do not search the name of a reabstraction thunk, because it contains only types and no entity with a module.
+    // Do not search the name of a reabstraction thunk, because it contains only types and no function with a module.
     if entity.starts(with: "reabstraction thunk".utf8) { return nil }
     let extensionStart = "(extension in ".utf8
     if entity.starts(with: extensionStart) {
@@ -31,11 +31,12 @@ enum SwiftNameModule {
     return last.map { $0 + end.count } ?? 0
   }
 
-  /// Returns the entity to which a closure, a specialization or a protocol witness belongs.
+  /// Returns the name of the function or type (entity) to which a closure, a specialization or a protocol witness
+  /// belongs.
   ///
   /// The entity follows the last " in ", " of " or " for " outside of parentheses.
   ///
-  /// After " in ", the rest of the name is possibly only a module. In this case, `isBare` is true.
+  /// `isBare` states whether the result follows " in ". Only such a result can be the name of a module alone.
   private static func lastEntity(of bytes: [UInt8]) -> (entity: ArraySlice<UInt8>, isBare: Bool) {
     var start = 0
     var isBare = false

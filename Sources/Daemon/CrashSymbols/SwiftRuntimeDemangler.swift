@@ -9,9 +9,9 @@ private func swift_demangle(
 ) -> UnsafeMutablePointer<CChar>?
 
 // A function of the Swift runtime that the runtime's module `Runtime` uses. The parameters are name, length, buffer and
-// buffer size. The caller must free the result. Link to this function instead of finding it with dlsym, because a
-// program with a static standard library does not export it. If a new Swift version removes the function, the build
-// fails and so reveals the problem.
+// buffer size. The caller must free the result. The code links to this function instead of finding it with dlsym,
+// because a program with a static standard library does not export it. If a new Swift version removes the function, the
+// build fails, which reveals the problem.
 @_silgen_name("_swift_backtrace_demangle")
 private func swift_backtrace_demangle(
   _ name: UnsafePointer<CChar>?, _ length: Int, _ buffer: UnsafeMutablePointer<CChar>?,
@@ -64,7 +64,7 @@ private func swift_backtrace_demangle(
 
   /// Demangles a C++ name.
   ///
-  /// The output `isTooLong` states whether there is no result because the demangler could not allocate enough memory.
+  /// `isTooLong` states whether the demangler returned nothing because it could not allocate enough memory.
   func cxx(_ name: String) -> (text: String?, isTooLong: Bool) {
     guard let cxx = unsafe cxx else { return (nil, false) }
     var status: Int32 = 0

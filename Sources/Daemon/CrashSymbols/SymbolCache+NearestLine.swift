@@ -1,5 +1,5 @@
-// Finds source lines for code that has no line in the debug information. Compilers assign line 0 to merged calls, to
-// code after a check, and to the instruction at which an async function resumes.
+// Finds source lines for code that has no line in the debug information. Compilers give such code the line 0: merged
+// calls, code after a check, and the instruction at which an async function resumes.
 extension SymbolCache {
   /// Returns the same functions as ``frames(at:)``, with approximate lines where lines are missing.
   ///
@@ -29,7 +29,7 @@ extension SymbolCache {
   /// The maximum number of address ranges that are examined before the address, and also after the address.
   private static var reach: UInt32 { 64 }
 
-  /// Returns the source location of a function in the nearest address range in which the function has a line.
+  /// Returns the place of a function in the nearest address range in which this function has a line.
   private func nearest(to linkAddress: UInt64, of name: UInt32, depth: Int, entry: UInt32) -> SymbolCachePlace? {
     guard let here = rangeNumber(at: linkAddress) else { return nil }
     var best: (distance: UInt64, place: SymbolCachePlace)?
@@ -79,7 +79,7 @@ extension SymbolCache {
 
   /// Returns the link address at which an address range starts.
   ///
-  /// The method finds the page of the range's start by binary search.
+  /// A binary search finds the page that contains this address.
   private func rangeStart(_ number: UInt32) -> UInt64? {
     guard number < header.rangeCount, header.pageCount > 0, let start = sections.starts[number] else { return nil }
     var (low, high) = (0 as UInt32, header.pageCount - 1)

@@ -1,11 +1,11 @@
 /// Maps the addresses of one build of an image to functions, files and lines.
 ///
-/// The file of a cache is mapped, and is searched without being copied. Opening a cache reads the whole file once, in
-/// order to verify its checksum. A lookup takes about 200 instructions. A cache should stay open while processes use
-/// the image. All methods can be called from any thread.
+/// A symbol cache is a file that crash-analyse builds from one image. The file is mapped, and is searched without being
+/// copied. Opening a cache reads the whole file once, in order to verify its checksum. A lookup takes about 200
+/// instructions. A cache should stay open while processes use the image. All methods can be called from any thread.
 ///
-/// The file belongs to crashd, but its contents are untrusted, because they were derived from an untrusted image.
-/// Opening a damaged or malicious file fails, or look-ups in the file return nothing.
+/// The file belongs to crashd, but its contents are untrusted, because they were derived from an untrusted image. With
+/// a damaged or malicious file, opening fails or look-ups return nothing.
 public struct SymbolCache: Sendable {
   let file: MappedFile
   let header: SymbolCacheHeader
@@ -41,7 +41,7 @@ public struct SymbolCache: Sendable {
 
   /// Whether a part of the debug information could not be read when the cache was built.
   ///
-  /// In this case, some code has no lines.
+  /// If so, some code has no lines.
   public var isIncomplete: Bool { header.flags.contains(.incomplete) }
 
   /// The file name of the separate debug file, as the image states it; nil if the image states none.
@@ -70,10 +70,9 @@ public struct SymbolCache: Sendable {
     return isWhole ? frames : []
   }
 
-  /// Returns the frame for a place (a function with numbers instead of strings), with the strings that the place refers
-  /// to.
+  /// Converts a place (a function with numbers instead of strings) to a frame with strings.
   ///
-  /// Returns nil if the cache is damaged at the place or at its strings.
+  /// Returns nil if the strings of the place are damaged.
   func frame(of place: SymbolCachePlace) -> SourceFrame? {
     guard let mangled = string(place.name), let path = string(place.file) else { return nil }
     var frame = SourceFrame(

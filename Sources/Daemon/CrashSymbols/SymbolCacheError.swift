@@ -2,7 +2,7 @@ import Glibc
 
 /// The reason why a symbol cache could not be opened.
 ///
-/// For each reason, the caller should build the cache again.
+/// Whatever the reason, the caller should build the cache again.
 public enum SymbolCacheError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The file cannot be read.
   ///
@@ -17,7 +17,7 @@ public enum SymbolCacheError: Error, Sendable, Equatable, CustomStringConvertibl
   /// The file belongs to another build of the image.
   case wrongBuildID(path: String, expected: String, found: String)
 
-  /// A message for people, which has one line.
+  /// A message of one line, for people.
   public var description: String {
     switch self {
     case .unreadable(let path, let errno):

@@ -9,19 +9,19 @@
 /// | section   | item                            | meaning                                                         |
 /// |-----------|---------------------------------|-----------------------------------------------------------------|
 /// | header    | see ``SymbolCacheHeader``       | 128 bytes                                                       |
-/// | pages     | number of ranges before a page  | a page is 128 bytes of code; one more than there are pages      |
-/// | ranges    | location                        | sorted by start; a range ends where the next one starts         |
+/// | pages     | number of ranges before a page  | a page is 128 bytes of code; the last item counts all ranges    |
+/// | ranges    | location                        | sorted by address; a range ends where the next one starts       |
 /// | locations | context, line and column        | 20 bits of line above 12 bits of column                         |
-/// | contexts  | function, file, parent, line    | a function's part in one file, and where it was inlined         |
-/// | functions | name, entry, file, line         | entry is ``none`` for inlined functions; where it is declared   |
-/// | starts    | one byte a range                | where in its page the range starts                              |
+/// | contexts  | function, file, parent, line    | the part of a function in one file, inlined at one location     |
+/// | functions | name, entry, file, line         | entry: first byte, or ``none`` if inlined; line: declaration    |
+/// | starts    | one byte for each range         | the offset of the range's start in its page                     |
 /// | strings   | UTF-8, each ended by a zero byte | the first is empty; names are linkage names, files absolute paths |
 ///
 /// Page numbers and the field `entry` are relative to the base address in the header. The fields `name` and `file` are
-/// byte offsets in the section with the strings. The fields `location`, `context`, `function` and `parent` (a location)
-/// are indexes in their sections, or ``none``. A parent is stored before its children in its section. Therefore, a
-/// chain of parents always ends. The complete line number is the sum of the line in a location and the line in its
-/// context. A line or column of 0 means that the line or column is unknown.
+/// byte offsets in the section with the strings. The fields `location`, `context`, `function` and `parent` (the
+/// location into which the code was inlined) are indexes in their sections, or ``none``. A parent is stored before its
+/// children in its section. Therefore, a chain of parents always ends. The complete line number is the sum of the line
+/// in a location and the line in its context. A line or column of 0 means that the line or column is unknown.
 ///
 /// The layout keeps the file small. Two of three address ranges start in the same page as the range before, and many
 /// locations have the same function, file and parent. If each range contained a complete address and each location
@@ -46,7 +46,7 @@ enum SymbolCacheFormat {
   ///
   /// The maximum is larger than the build IDs that linkers create.
   ///
-  /// For example, a SHA-1 build ID has 20 bytes.
+  /// For example, linkers create SHA-1 build IDs with 20 bytes.
   static let buildIDLimitBytes = 64
   /// The offset of the first byte that the checksum covers.
   ///
@@ -72,19 +72,19 @@ enum SymbolCacheFormat {
 /// |--------|-------|--------------------------------------------------|
 /// | 0      | 4     | magic                                            |
 /// | 4      | 4     | version                                          |
-/// | 8      | 8     | XXH64 of everything after it                     |
+/// | 8      | 8     | XXH64 of all bytes after this field              |
 /// | 16     | 8     | base: link address of the image's first byte     |
 /// | 24     | 4     | number of the first page, counted from the base  |
-/// | 28     | 4     | items of the pages                               |
+/// | 28     | 4     | number of items in the section pages             |
 /// | 32     | 4     | number of ranges                                 |
 /// | 36     | 4     | number of locations                              |
 /// | 40     | 4     | number of contexts                               |
 /// | 44     | 4     | number of functions                              |
-/// | 48     | 4     | bytes of strings                                 |
+/// | 48     | 4     | size of the strings in bytes                     |
 /// | 52     | 4     | flags                                            |
-/// | 56     | 4     | bytes of the build id                            |
-/// | 60     | 4     | name of the debug file, in the strings; or zero  |
-/// | 64     | 64    | build id, zeros after it                         |
+/// | 56     | 4     | size of the build ID in bytes                    |
+/// | 60     | 4     | debug file's name: offset in the strings, or 0   |
+/// | 64     | 64    | build ID, followed by zeros                      |
 struct SymbolCacheHeader: Equatable {
   var checksum: UInt64 = 0
   var base: UInt64
@@ -106,6 +106,8 @@ struct SymbolCacheHeader: Equatable {
   var functionsOffset: Int { contextsOffset + Int(contextCount) * SymbolCacheFormat.contextBytes }
   var startsOffset: Int { functionsOffset + Int(functionCount) * SymbolCacheFormat.functionBytes }
   var stringsOffset: Int { startsOffset + Int(rangeCount) }
+  /// The size of the file.
+  ///
   /// The sum cannot overflow an Int, because all counts have 32 bits.
   var fileBytes: Int { stringsOffset + Int(stringsBytes) }
 }

@@ -1,4 +1,5 @@
-/// One function in a chain of inlined functions, with numbers instead of strings.
+/// A function at an address, with numbers instead of strings; if it was inlined, the next place in the chain is its
+/// caller.
 ///
 /// The numbers of the name and the files are offsets in the cache's section with the strings.
 public struct SymbolCachePlace: Sendable, Equatable {
@@ -73,8 +74,8 @@ struct SymbolCacheSections: Sendable {
   }
 }
 
-// Finds the functions at an address, and returns places, which contain numbers instead of strings. The search must be
-// fast, because it runs for every frame of a crash, and a crash can have thousands of frames.
+// Finds the functions at an address as places, which contain numbers instead of strings. The search must be fast,
+// because it runs for every frame of a crash, and a crash can have thousands of frames.
 extension SymbolCache {
   /// Calls `body` for each place at a link address, innermost first, until `body` returns false or there is no further
   /// place.
@@ -87,15 +88,16 @@ extension SymbolCache {
     for _ in 0..<SymbolCacheFormat.chainLimit {
       guard let (place, parent) = place(ofLocation: index), body(place) else { return false }
       if parent == SymbolCacheFormat.none { return true }
-      // The index of a parent must be smaller than the index of its child. Otherwise, the chain could be a loop in a
-      // damaged file.
+      // Require that the index of a parent is smaller than that of its child. Otherwise, the chain could be endless in
+      // a damaged file.
       guard parent < index else { return false }
       index = parent
     }
     return false
   }
 
-  /// Returns the index of the location that belongs to the last range which starts at or before the address.
+  /// Returns the index of the location of the range that contains the address: the last range that starts at or before
+  /// it.
   @inline(__always)
   func locationIndex(at linkAddress: UInt64) -> UInt32? {
     guard linkAddress >= sections.base, let offset = UInt32(exactly: linkAddress - sections.base) else { return nil }
@@ -107,8 +109,8 @@ extension SymbolCache {
       let next = sections.starts.upperBound(
         of: UInt8(truncatingIfNeeded: offset & SymbolCacheFormat.pageMask), from: low, to: high)
     else { return nil }
-    // Use the range before `next`. If no range in the address's page starts at or before the address, that range is the
-    // last range of the earlier pages, and it contains the address.
+    // Use the range before `next`. It contains the address even if it starts in an earlier page, because it ends where
+    // `next` starts.
     guard next > 0, let index = sections.ranges[next &- 1], index != SymbolCacheFormat.none else { return nil }
     return index
   }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The tables of a symbol cache before they are written to a file.
+/// The tables of a symbol cache, in the form in which they are passed to `SymbolCacheWriter`.
 ///
 /// `SymbolCacheFormat` defines the 32-bit words of each table row.
 public struct SymbolCacheContents: Sendable {
@@ -60,7 +60,7 @@ public enum SymbolCacheWriter: Sendable {
   public enum Failure: Error, Sendable, Equatable {
     /// The tables exceed the maximum size of a cache file.
     ///
-    /// In this case, the build gets no symbol cache.
+    /// The image's build then gets no symbol cache.
     case tooLarge
     /// The call of `write` failed with the given errno.
     case write(Int32)

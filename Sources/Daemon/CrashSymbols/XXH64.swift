@@ -1,8 +1,8 @@
 /// Computes XXH64 checksums with the seed 0.
 ///
-/// The checksum detects damaged caches. Computing the checksum is about as fast as reading memory. The checksum does
-/// not protect against attackers, because an attacker can create a file with a correct checksum. Therefore, the code
-/// that reads a cache also checks every index.
+/// The checksum detects damaged symbol caches. Computing it is about as fast as reading memory. It does not protect
+/// against attackers, who can create a file with a correct checksum. Therefore, the code that reads a cache also checks
+/// every index.
 struct XXH64 {
   private static let primes: (UInt64, UInt64, UInt64, UInt64, UInt64) = (
     0x9e37_79b1_85eb_ca87, 0xc2b2_ae3d_27d4_eb4f, 0x1656_67b1_9e37_79f9, 0x85eb_ca77_c2b2_ae63,

@@ -1,8 +1,8 @@
-/// The statistics of one class in one build: the counters that crashd increases, and the values that are computed from
-/// them.
+/// The use-after-free statistics of one class in one build: counters that crashd increases, and values that are
+/// computed from them.
 ///
-/// The size of this value in memory does not depend on the number of events. Rates, and horizons (mean times in the
-/// quarantine's queue), are values for one process of the build.
+/// The size of this value in memory does not depend on the number of events. Rates and horizons (mean times that
+/// objects stay in the quarantine's queue) are those of one process of the build.
 public struct ClassStatistics: Sendable, Hashable, Codable {
   /// The way in which an access to a deallocated object was detected.
   public enum HitKind: String, Sendable, Hashable, Codable, CaseIterable {
@@ -27,9 +27,9 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
     case budget
     /// The object is larger than an instance of its class.
     case size
-    /// Other threads were using the lock-free path of the quarantine.
+    /// Too many other threads were changing the quarantine at the same time.
     case contention
-    /// The list of protected classes was being changed for this class.
+    /// The entry of this class in the list of protected classes was being changed.
     case changing
   }
 
@@ -51,7 +51,7 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
   private var missesOfHandles: Double?
   /// The distribution of the delays of the hits (detected use-after-free accesses).
   public private(set) var delays = DelayDistribution()
-  /// The groups of the hits; each group is a call site.
+  /// The groups of the hits; the hits of one group have the same access kind and call site.
   public private(set) var coverage = GroupCoverage()
   /// The evidence about the access rate with which the budget is divided.
   public private(set) var evidence = ClassEvidence()
@@ -61,7 +61,7 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
   public private(set) var attributedCrashes: Double = 0
   /// The total time in which hits were counted, in days.
   public private(set) var observed_days: Double = 0
-  /// The number of requests that the service served in these days, if the service reports requests.
+  /// The number of requests that the service served in this time, if it reports requests.
   public private(set) var requests: Double = 0
   /// The number of bytes for one quarantined object.
   public var bytesPerSlot: Double
@@ -76,7 +76,7 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
     self.slots = slots.amount
   }
 
-  /// For a given delay, the probability that an object of the class is still in quarantine, at the mean rate of
+  /// The probabilities that an object of the class is still in quarantine after a delay, at the mean rate of
   /// deallocations.
   public var retention: Retention {
     Retention(slots: slots, deallocationsPerSecond: deallocations.mean)
@@ -87,7 +87,8 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
     deallocations.read(count: count, at: time_s)
   }
 
-  /// Adds the numbers of objects that were quarantined and that were not quarantined since the last call.
+  /// Adds the numbers of objects that the quarantine kept (`admitted`) and did not keep (`skipped`) since the last
+  /// call.
   public mutating func observe(admitted: Double, skipped: [SkipReason: Double]) {
     self.admitted += admitted.amount
     for (reason, count) in skipped { self.skipped[reason, default: 0] += count.amount }
@@ -95,9 +96,9 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
 
   /// Adds a hit with its kind, its delay and its call site.
   ///
-  /// The parameter `retention` contains the probabilities that objects of the process were still in quarantine at the
-  /// time of the hit. A hit of kind `audit` has no delay, because the quarantine detects the access only at the
-  /// eviction, and the time of the access is unknown.
+  /// The parameter `retention` gives the probability that objects of the process stay in quarantine for a given time,
+  /// at the rate of deallocations at the time of the hit. A hit of kind `audit` has no delay, because the quarantine
+  /// detects the access only at the eviction, and the time of the access is unknown.
   public mutating func observeHit(kind: HitKind, delay_s: Double?, group: String, retention: Retention? = nil) {
     hits[kind, default: 0] += 1
     coverage.add(group: group)

@@ -1,4 +1,4 @@
-/// The computed values for one class in one build, for tables and reports.
+/// The values for tables and reports that are computed from the statistics of one class in one build.
 public struct ClassSummary: Sendable, Hashable, Codable {
   /// The name of the class.
   public var className: String
@@ -15,7 +15,7 @@ public struct ClassSummary: Sendable, Hashable, Codable {
   /// The mean time for which an object stays in the queue of the quarantine; nil if it is infinite because no objects
   /// are deallocated.
   public var horizon_s: Double?
-  /// The probability that a use-after-free access is caught; nil if no access was caught yet (the class has no *hits*).
+  /// The probability that a use-after-free access is caught; nil if none was caught yet. (A caught access is a *hit*.)
   public var detection: DetectionProbability?
   /// The number of accesses that were caught.
   public var hits: Double
@@ -35,7 +35,7 @@ public struct ClassSummary: Sendable, Hashable, Codable {
   public var crashShare: Double?
   /// The number of caught accesses per million requests; nil if requests are not counted.
   public var hitsPerMillionRequests: EventRate?
-  /// The number of additional accesses per day that the next KiB of memory would catch.
+  /// The number of additional accesses per day that one more KiB of memory would catch.
   public var gainPerKiB: Double
   /// The number of slots that would catch nine of ten accesses.
   ///
@@ -80,7 +80,7 @@ public struct ClassSummary: Sendable, Hashable, Codable {
   }
 }
 
-/// The rate of rare events, with a confidence interval that is valid even if no event occurred.
+/// The rate of rare events, with a confidence interval that is valid even for zero events.
 public struct EventRate: Sendable, Hashable, Codable {
   /// The number of events per unit of exposure.
   public var estimate: Double

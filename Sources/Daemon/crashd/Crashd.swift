@@ -103,7 +103,7 @@ struct Crashd: AsyncParsableCommand {
       var reader = SettingsReader()
       // Determine the settings file each time the settings are read, because the file can be created while crashd runs.
       // If an operator runs `crashd --check-config`, the environment variables that systemd sets are missing.
-      // Therefore, the settings file of the systemd service is tried, too.
+      // Therefore, this command also tries the settings file of the systemd service.
       let named = config ?? environment["CRASHD_CONFIG"]
       let file = SettingsPlace.file("crashd.yaml", named: named, environment, else: isCheck ? "/etc/crashd" : nil)
       if let file { try reader.read(file: file) }
@@ -118,8 +118,8 @@ struct Crashd: AsyncParsableCommand {
       throw ExitCode(2)
     }
     if checkConfig { return try Self.show(settings) }
-    // Ignore SIGHUP until crashd handles it, because its default action would end crashd. Ignoring a SIGHUP is correct
-    // here, because the settings were just read.
+    // Ignore SIGHUP until crashd handles it, because its default action would end crashd. No change is missed, because
+    // the settings were just read.
     signal(SIGHUP, SIG_IGN)
     let level = settings.logLevel.flatMap { Logger.Level(rawValue: $0) } ?? .info
     let isJournal = environment["JOURNAL_STREAM"] != nil
@@ -144,7 +144,7 @@ struct Crashd: AsyncParsableCommand {
     return options
   }
 
-  /// Checks and prints the settings.
+  /// Checks and prints the settings, for `--check-config`.
   ///
   /// The access group is also checked, because a valid setting can name a group that does not exist on this machine.
   private static func show(_ settings: Settings) throws(ExitCode) {

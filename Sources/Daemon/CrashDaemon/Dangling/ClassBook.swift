@@ -1,7 +1,7 @@
 import CrashRing
 import DanglingStatistics
 
-/// The statistics of the classes of one service, for each build.
+/// The use-after-free statistics of one service, with one entry for each class in each build.
 struct ClassBook: Codable, Sendable {
   /// The maximum number of entries in the statistics.
   ///
@@ -16,9 +16,9 @@ struct ClassBook: Codable, Sendable {
   private struct Entry: Codable {
     var key: Key
     var statistics: ClassStatistics
-    /// The number of deallocations of the class in one process, averaged over the processes of the build.
+    /// The number of deallocations of the class per process: the average over the processes of the build.
     var deallocations = 0.0
-    /// The number of hits since the last period ended.
+    /// The number of hits in the current period, which lasts about an hour.
     var hits = 0.0
     var attributed = 0.0
     /// The time at which crashd last read counters of the class, in seconds since 1970.
@@ -42,10 +42,10 @@ struct ClassBook: Codable, Sendable {
     return latest.mapValues(\.statistics)
   }
 
-  /// Adds to the statistics of a class the increase of its counters in one process since crashd last read them.
+  /// Updates the statistics of a class by the increase of its counters in one process since the previous reading.
   /// - Parameters:
   ///   - counted: The class with its current counters.
-  ///   - before: The class with its counters at the last reading; nil at the first reading.
+  ///   - before: The class with its counters at the previous reading; nil at the first reading.
   ///   - build: The build of the process.
   ///   - processes: The number of attached processes of this build.
   ///   - time_s: The current time.
@@ -55,8 +55,8 @@ struct ClassBook: Codable, Sendable {
     let index = self.index(of: Key(build: build, className: counted.name), counted, at: time_s)
     func growth(_ field: (ProtectedClass) -> UInt64) -> Double {
       let (new, old) = (field(counted), before.map(field) ?? 0)
-      // If a counter has decreased, the program overwrote the memory of the counter, or the memory belongs to another
-      // process. In this case, add nothing to the statistics.
+      // Count nothing if a counter has decreased: the program overwrote the counter, or the counter belongs to another
+      // process.
       return new >= old ? Double(new - old) : 0
     }
     let (admitted, budget, busy) = (growth(\.admitted), growth(\.skipped.budget), growth(\.skipped.busy))
@@ -70,7 +70,8 @@ struct ClassBook: Codable, Sendable {
 
   /// Records a use of a deallocated object that was in the quarantine.
   ///
-  /// `delay_s` is the time from the last release to the use. The delay is recorded only for the first hit of a group.
+  /// `delay_s` is the time from the last release to the use; nil if it is unknown or already counted. `group` is the
+  /// key of the incident's group: the incidents with the same class, access kind and call site.
   mutating func hit(
     _ className: String, build: String, kind: ClassStatistics.HitKind, delay_s: Double?, group: String,
     at time_s: Double
@@ -80,7 +81,7 @@ struct ClassBook: Codable, Sendable {
     entries[index].hits += 1
   }
 
-  /// Records that a handle was resolved after its object of the given class was deallocated.
+  /// Records that a handle (a safe reference) of the given class was used after its object was deallocated.
   mutating func handleMiss(_ className: String, build: String, at time_s: Double) {
     let index = self.index(of: Key(build: build, className: className), nil, at: time_s)
     entries[index].statistics.observeHandleMiss()
@@ -93,7 +94,7 @@ struct ClassBook: Codable, Sendable {
     entries[index].attributed += 1
   }
 
-  /// Records that crashd has read the counters of all processes once.
+  /// Ends a round, in which crashd has read the counters of all processes once.
   ///
   /// If an hour has passed since the last period ended, this function also ends the current period.
   mutating func endRound(at time_s: Double) {
@@ -113,9 +114,10 @@ struct ClassBook: Codable, Sendable {
     periodStart_s = time_s
   }
 
-  /// Divides a budget among classes according to their evidence.
+  /// Divides the memory budget of the quarantine among classes, according to the evidence for accesses to their
+  /// objects.
   ///
-  /// Each class gets at least the standard number of slots.
+  /// Returns the number of quarantine slots for each class: at least the standard number.
   func split(
     _ classes: [String], budgetBytes: UInt64, using generator: inout some RandomNumberGenerator
   ) -> [String: Int] {
@@ -150,7 +152,8 @@ struct ClassBook: Codable, Sendable {
     return entries.count - 1
   }
 
-  /// Returns the sum of the bytes of an object, of malloc's overhead, and of the quarantine's record for the object.
+  /// Returns the memory for one slot of the quarantine: the object, malloc's overhead, and the quarantine's record of
+  /// the object.
   private static func bytesPerSlot(_ counted: ProtectedClass?) -> Double {
     Double(counted?.instanceBytes ?? 64) + 16 + 64
   }

@@ -31,7 +31,10 @@ struct ControlPlan: Sendable, Equatable {
   /// A message of a round (the messages of one plan), with the name of the class to which the message applies.
   typealias Message = (subject: String, kind: cs_control_kind, payload: [UInt8])
 
-  /// Returns the messages of one round.
+  /// Returns the messages that send a plan to a process.
+  ///
+  /// The last message, the sweep, ends the round: the process drops the settings of earlier rounds. Without a plan, the
+  /// sweep is the only message.
   static func messages(of plan: ControlPlan?, round: UInt32) -> [Message] {
     guard let plan else { return [("", .CS_CONTROL_SWEEP, sweep(round))] }
     let guards: [Message] =
@@ -42,10 +45,10 @@ struct ControlPlan: Sendable, Equatable {
     return guards + protection(plan, round: round) + [("", .CS_CONTROL_SWEEP, sweep(round))]
   }
 
-  /// Returns the message that tells a process not to record its memory any more.
+  /// Returns the message after which the crash records of a process contain no memory.
   ///
-  /// The message is sent to single processes. The message is not a part of a plan, because all processes of a program
-  /// have the same plan.
+  /// The message is not a part of a plan, because all processes of a program have the same plan, and crashd sends this
+  /// message only to some of them.
   static func withhold(round: UInt32) -> Message {
     ("", .CS_CONTROL_WITHHOLD, bytes(of: cs_control_withhold(round: round, reserved: 0)))
   }
@@ -56,8 +59,8 @@ struct ControlPlan: Sendable, Equatable {
     let settings = cs_control_settings(
       budget_bytes: budgetBytes, flags: flags, round: round,
       stack_frames: UInt32(CS_RING_INCIDENT_FRAME_LIMIT), reserved: 0)
-    // Send the entry for all classes first. The entries for single classes must follow this entry, because they are
-    // more specific and take precedence.
+    // Send the entry for all classes first. The entries for single classes must follow it, so that they take
+    // precedence.
     let words = plan.words.prefix(wordLimit).sorted { $0.name == nil && $1.name != nil }
     return [("", .CS_CONTROL_SETTINGS, bytes(of: settings))]
       + words.compactMap { word in
@@ -95,7 +98,7 @@ struct ControlPlan: Sendable, Equatable {
   }
 }
 
-/// How the quarantine treats objects of a protected class.
+/// What the quarantine does with the objects of a protected class; see `Incident.Mode`.
 enum DanglingMode: String, Sendable, Codable, CaseIterable {
   case absorb
   case zero
@@ -127,7 +130,7 @@ struct ControlAnswer: Sendable, Equatable {
     (number, result, count) = (answer.number, answer.result, answer.count)
   }
 
-  /// The answer of a process that does not have a class with the requested name.
+  /// The text of the answer of a process that does not have a class with the requested name.
   static let noSuchClass = "no such class"
 
   /// Returns the result code of an answer as text.

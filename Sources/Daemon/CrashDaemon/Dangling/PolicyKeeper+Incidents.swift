@@ -2,7 +2,7 @@ import CShimRing
 import CrashRing
 import DanglingStatistics
 
-// Handles non-fatal incidents of the quarantine, guard pages and handles.
+// Counts the non-fatal incidents that the quarantine, guard pages and handles detected.
 extension PolicyKeeper {
   /// An incident that is new or has occurred again since crashd last read the process's ring.
   struct News: Sendable {
@@ -16,7 +16,8 @@ extension PolicyKeeper {
 
   /// Records the incidents that are new or have occurred again since crashd last read the process's ring.
   ///
-  /// Each incident is counted once, because repeated uses in a loop are not stronger evidence than one use.
+  /// In each call, an incident counts as one use, however often it occurred: repeated uses in a loop are not stronger
+  /// evidence than one use.
   func saw(_ news: [News], _ classes: [ProtectedClass], of process: AttachedProcess) {
     if news.isEmpty && classes.isEmpty { return }
     let key = ServiceKey(process.facts)

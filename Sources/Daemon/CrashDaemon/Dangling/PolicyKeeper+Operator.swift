@@ -82,7 +82,7 @@ extension PolicyKeeper {
     }
   }
 
-  /// Removes the operator's override for a class.
+  /// Removes the operator's override for a class from the given services.
   ///
   /// The program's request and crashd's statistics then decide again whether the class is protected.
   func reset(_ keys: [ServiceKey], _ className: String, by uid: UInt32? = nil) {
@@ -111,7 +111,7 @@ extension PolicyKeeper {
       wish: policy.wishes[className])
   }
 
-  /// Restores the overrides that existed before a change if all processes answered that they do not have the class.
+  /// Restores the overrides that existed before a change, for a class that no process has.
   func restore(_ overrides: [ServiceKey: Override], of className: String) {
     for (key, before) in overrides.sorted(by: { $0.key < $1.key }) {
       put(before, key, className, "withdrawn: no process has the class \(className)", by: nil)
@@ -144,17 +144,18 @@ extension PolicyKeeper {
     (services[key]?.processes.values.map(\.outcome.now) ?? []).filter { !$0.isOver }
   }
 
-  /// Waits until the attached processes of the services have answered their plans, but not longer than `timeout_ms`.
-  /// - Returns: The number of attached processes, and the number of processes that have applied their part `subject` of
-  ///   the plan.
+  /// Waits until the attached processes of the services have answered the messages of their plans, but not longer than
+  /// `timeout_ms`.
+  /// - Returns: The number of attached processes, and the number of those that have applied the part of their plan that
+  ///   `subject` selects: the protection of classes or the modes of guards.
   func settle(
     _ keys: [ServiceKey], about subject: ControlOutcome.Subject, timeout_ms: Int
   ) async -> (processes: Int, applied: Int) {
     let outcomes = keys.flatMap { key in
       (services[key]?.processes.values.map { ($0.outcome, board.plan(of: key)) } ?? [])
     }.filter { !$0.0.now.isOver }
-    // Wait for one process after another, all with the same deadline. The loop does not wait for a process that has
-    // already answered its plan.
+    // Wait for one process after another, with one deadline for all. For a process that has already answered, the wait
+    // ends at once.
     let deadline_ns = Moment.monotonic_ns() + UInt64(timeout_ms) * 1_000_000
     for (outcome, plan) in outcomes {
       let now_ns = Moment.monotonic_ns()

@@ -3,7 +3,7 @@ import CrashReport
 import CrashStore
 import DanglingStatistics
 
-// Builds the descriptions of policies that clients receive.
+// Builds the descriptions of the services' policies that clients receive.
 extension PolicyKeeper {
   func reports(_ keys: [ServiceKey]) -> [DanglingPolicyReport] { keys.compactMap(report) }
 

@@ -6,11 +6,11 @@ import DanglingStatistics
 import FoundationEssentials
 import Logging
 
-/// Decides which classes of each service are protected.
+/// Decides which classes of each service are protected, that is, whose deallocated objects go into the quarantine.
 ///
-/// The policy keeper adds crashes and counters to the statistics and stores their state. The policy keeper passes the
-/// plans for processes to the `ProtectionBoard`. A process that crashes repeatedly or writes false counters into its
-/// ring affects only the services of its own user.
+/// The policy keeper adds crashes and the counters of processes to the statistics, and stores the statistics. It passes
+/// each decision, as a plan for the processes of the service, to the `ProtectionBoard`. A process that crashes
+/// repeatedly or writes false counters into its ring affects only the services of its own user.
 actor PolicyKeeper {
   struct Configuration: Sendable {
     /// Whether an alarm of the statistics is allowed to protect classes of a service without an override of the
@@ -29,11 +29,12 @@ actor PolicyKeeper {
     private(set) var loads: [String: Double] = [:]
     /// Whether the service has changed since crashd last stored it.
     var isDirty = false
-    /// The end of the period for which the statistics include the running hours of processes, in seconds since 1970.
+    /// The time up to which the running hours of the processes are counted, in seconds since 1970.
     var counted_s: Double
-    /// The time when the budget was last divided among the classes.
+    /// The time when the memory budget was last divided among the classes, in seconds since 1970; nil if this has not
+    /// happened.
     var split_s: Double?
-    /// The ring IDs of the processes whose crashes were counted most recently.
+    /// The ring IDs of the last processes whose crashes were counted.
     var crashed: [String] = []
 
     init(policy: ServicePolicy, counted_s: Double) { (self.policy, self.counted_s) = (policy, counted_s) }
@@ -74,9 +75,9 @@ actor PolicyKeeper {
   static let leastConfidence = 0.8
   private static let rememberedCrashes = 64
   private static let splitEvery_s = 3_600.0
-  /// The minimum relative change of a class's slot limit.
+  /// The minimum relative change of a class's slot limit that is applied.
   ///
-  /// Smaller changes are not applied, because each change empties the class's quarantine.
+  /// Each change empties the class's quarantine, so small changes are not worth it.
   private static let limitChange = 0.25
 
   let store: ReportStore
@@ -141,7 +142,7 @@ actor PolicyKeeper {
   var now_s: Double { clock() }
 }
 
-// Handles events of processes.
+// Handles the attach, the end and the crash of processes.
 extension PolicyKeeper {
   func attached(_ process: AttachedProcess) {
     let key = ServiceKey(process.facts)
@@ -162,8 +163,8 @@ extension PolicyKeeper {
 
   /// Whether the statistics count the crash that a report describes.
   ///
-  /// The statistics count only use-after-free crashes whose diagnosis has a high confidence. This function does not run
-  /// on the actor, so the caller can call it without waiting.
+  /// The statistics count only use-after-free crashes whose diagnosis has a high confidence. The function is static, so
+  /// that callers need not wait for the actor.
   static func counts(_ report: CrashReport) -> Bool {
     report.diagnosis.cause == .dangling && report.diagnosis.confidence >= leastConfidence
   }
@@ -207,7 +208,7 @@ extension PolicyKeeper {
 extension PolicyKeeper {
   /// Records that crashd has read the counters of all processes once.
   ///
-  /// The function advances the time in the statistics and stores the changed services.
+  /// The function then advances the time in the statistics and stores the changed services.
   func tick() {
     for key in services.keys.sorted() {
       addHours(of: key)
@@ -248,8 +249,8 @@ extension PolicyKeeper {
       try store.put(dangling: state, events: events)
       services[key]?.isDirty = false
     } catch {
-      // The decision stays in force while this crashd runs, although it was not stored. crashd stores it together with
-      // the next change of the service.
+      // The decision stays in force while this crashd runs. crashd stores the resulting policy with the next change of
+      // the service.
       logger.error("cannot store the dangling statistics of '\(service.policy.name)' (uid \(key.uid)): \(error)")
       ledger.lose(["policy": 1], of: Peer(pid: 0, uid: key.uid), process: service.policy.name)
     }
@@ -268,11 +269,10 @@ extension PolicyKeeper {
     }
     let isFull = services.count >= limits.places(limits.danglingServices, for: key.uid)
     if isFull || (key.uid != 0 && own.count >= limits.danglingServicesPerUser) {
-      // Only services of the same user are evicted. A service for which an operator has set quarantine rules is not
-      // evicted.
+      // Evict only a service of the same user, and none for which an operator has set quarantine rules.
       let idle = own.filter { $0.value.processes.isEmpty && !$0.value.policy.hasRules }
-      // Services with guard modes are evicted last. Even these services must be evictable, because `guards set` for all
-      // programs gives guard modes to every service.
+      // Services with guard modes are evicted last. They must be evictable, because the command `guards set` without a
+      // program gives guard modes to every service.
       let oldest = idle.min { left, right in
         (left.value.policy.guards == nil ? 0 : 1, left.value.policy.lastSeen_s)
           < (right.value.policy.guards == nil ? 0 : 1, right.value.policy.lastSeen_s)
@@ -315,7 +315,7 @@ extension PolicyKeeper {
     services[key]?.isDirty = true
   }
 
-  /// Divides the memory budget again if the protected classes have changed or if an hour has passed.
+  /// Divides the memory budget among the protected classes again if an hour has passed or `isForced` is true.
   private func split(_ key: ServiceKey, isForced: Bool = false) {
     guard var service = services[key] else { return }
     let protection = service.policy.loop.protection

@@ -1,11 +1,13 @@
 import CrashRing
 import CrashStore
 
-/// Identifies a service, to which one policy applies: the processes of one user that run one program.
+/// Identifies a service: the processes of one user that run one program.
 ///
-/// A process with more privileges than its user belongs to a separate service, which has the same uid as the service of
-/// the user's other processes. The user can neither see nor change the policy of the service of privileged processes.
-/// The service of privileged processes is also not subject to the user's limits.
+/// One policy applies to all of them.
+///
+/// Processes with more privileges than their user form a separate service, with the same uid but with `isRestricted`.
+/// The user can neither see nor change the policy of this service. The service is also not subject to the user's
+/// limits.
 struct ServiceKey: Sendable, Hashable, Comparable {
   var uid: UInt32
   /// The path of the executable, as the process reported it; if the process reported no path, the name of the process.

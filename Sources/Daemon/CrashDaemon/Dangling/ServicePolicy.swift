@@ -1,11 +1,11 @@
 import DanglingStatistics
 
-/// The policy of one service: the policy loop of the service, the overrides of the operator, and the counts of each
-/// day.
+/// The policy of one service: the state machine that decides about protection (`loop`), the overrides of the operator,
+/// and the counts of each day.
 ///
 /// crashd stores this state, so the state remains after a restart of crashd.
 struct ServicePolicy: Codable, Sendable {
-  /// The options that an operator set for one class in the list of protected classes.
+  /// The options that an operator set for one class that the operator protects.
   struct Wish: Codable, Sendable, Equatable {
     var limit: Int?
     var mode: DanglingMode?
@@ -36,7 +36,7 @@ struct ServicePolicy: Codable, Sendable {
   var name: String
   var loop: PolicyLoop
   var wishes: [String: Wish] = [:]
-  /// The number of quarantine slots of each class, from the last division of the memory budget.
+  /// The number of quarantine slots of each class, as the last division of the memory budget set it.
   var limits: [String: Int] = [:]
   /// Whether an operator has set the memory budget of the quarantine.
   var hasOperatorsBudget = false

@@ -4,7 +4,7 @@ import CrashReport
 ///
 /// The ID is a part of the names of control groups and mounts, and container engines choose these names.
 ///
-/// A user who is allowed to create control groups can choose these names, too. Therefore, crashd only prints the ID in
+/// A user who is allowed to create control groups can choose such names, too. Therefore, crashd only prints the ID in
 /// the report, and makes no decision with it. If containers are nested, the result is the innermost container.
 enum ContainerName {
   private static let digits = 64
@@ -20,7 +20,7 @@ enum ContainerName {
   private static let directories = ["docker": "docker", podDirectory: "podman"]
   /// The parent directory of podman's pods, and of podman's containers without a pod, with the cgroup driver cgroupfs.
   private static let podDirectory = "libpod_parent"
-  /// The prefixes of the scopes in which the processes of the container engines themselves run.
+  /// The prefixes of the scopes in which the container engines' own monitor processes run.
   private static let monitors: Set = ["crio-conmon", "libpod-conmon"]
   /// The name of the container engine for each directory from which an engine mounts files into containers.
   private static let mounts = ["containers": "docker", "overlay-containers": "podman"]
@@ -44,7 +44,7 @@ enum ContainerName {
   }
 
   /// Finds the container and the pod in the text of `/proc/PID/mountinfo`, for processes whose control group does not
-  /// name both of them.
+  /// name both.
   ///
   /// Container engines mount a file such as `/var/lib/docker/containers/ID/hostname` into the container. This function
   /// is needed if crashd runs inside a container and not in the host's cgroup namespace, for example as a sidecar.

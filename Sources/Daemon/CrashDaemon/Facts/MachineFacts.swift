@@ -9,7 +9,9 @@ enum MachineFacts {
   private static let limitBytes = 8_192
   /// The maximum number of characters in one string of the facts.
   private static let textLimit = 128
-  /// The application ID of crashd, from which the machine ID in reports is derived, together with the machine's own ID.
+  /// The application ID of crashd.
+  ///
+  /// crashd derives the machine ID in reports from this ID and from the machine's own ID.
   ///
   /// crashd does not publish the machine's own ID, because machine-id(5) forbids this.
   private static let application: [UInt8] = [

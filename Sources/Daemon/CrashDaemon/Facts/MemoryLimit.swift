@@ -10,7 +10,8 @@ struct MemoryLimit: Sendable, Equatable {
   private static let secondVersion = ("memory.max", "memory.current")
   /// The maximum depth of a control group in the hierarchy.
   ///
-  /// Deeper groups are ignored, because crashd reads a file for each level. Such deep groups are rare.
+  /// For a process in a deeper group, crashd reports no memory limit, because it would have to read a file for each
+  /// level. Such groups are rare.
   private static let depthLimit = 16
   /// The smallest value that is treated as "no limit", because cgroup version 1 prints a very large number if there is
   /// no limit.

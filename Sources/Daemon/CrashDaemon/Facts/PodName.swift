@@ -1,6 +1,6 @@
 /// Finds the uid of the pod in which a container runs, in names that kubelet and podman choose.
 ///
-/// The same restriction as for `ContainerName` applies: users can choose these names, too.
+/// Users can choose such names, too. Therefore, as with `ContainerName`, crashd only prints the uid in the report.
 enum PodName {
   /// Finds the pod in the path components of a control group, up to the container.
   ///
@@ -40,8 +40,9 @@ enum PodName {
     return rest(of: name, after: "pod").flatMap { uid($0.replacing("_", with: "-")) }
   }
 
-  /// Returns the text after the last occurrence of `mark` that is at the beginning of the name or after a `-`; a `-`
-  /// separates the name of a slice from the name of its parent.
+  /// Returns the text after the last `mark` that is at the beginning of the name or follows a `-`.
+  ///
+  /// In the name of a slice, a `-` separates the names of its parents from its own name.
   private static func rest(of name: String, after mark: String) -> String? {
     if name.hasPrefix(mark), !name.contains("-" + mark) { return String(name.dropFirst(mark.count)) }
     return name.ranges(of: "-" + mark).last.map { String(name[$0.upperBound...]) }

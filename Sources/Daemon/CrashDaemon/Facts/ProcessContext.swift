@@ -1,9 +1,10 @@
 import CrashReport
 import CrashRing
 
-/// The facts in a crash report that do not come from the ring of the process.
+/// The facts about a process and its machine that crashd adds to the contents of the ring in a crash report.
 ///
-/// Most of these facts can be read only while the process is attached. For a ring from the spool, these facts are nil.
+/// Most of these facts can be read only while the process is attached. For a process whose ring comes from the spool,
+/// they are nil.
 struct ProcessContext: Sendable, Equatable {
   var machine: CrashReport.Machine?
   var container: CrashReport.Container?
@@ -16,7 +17,7 @@ struct ProcessContext: Sendable, Equatable {
   /// The control groups that limit the memory of the process.
   var memoryLimit: MemoryLimit?
 
-  /// The numbers of requests and the requests in flight, as the first analysis read them.
+  /// The numbers of requests and the requests in flight, as the first analysis of the crash read them.
   struct Requests: Sendable, Equatable {
     var counts: CrashReport.RequestCounts
     var inFlight: CrashReport.InFlight

@@ -30,8 +30,9 @@ enum ProcessFigures {
     return nil
   }
 
-  /// Returns the number of open descriptors of a process: since Linux 6.2, stat reports it as the size of the directory
-  /// `/proc/PID/fd`.
+  /// Returns the number of open descriptors of a process; nil before Linux 6.2.
+  ///
+  /// Since Linux 6.2, stat reports the number as the size of the directory `/proc/PID/fd`.
   static func openDescriptors(pid: Int32) -> Int? {
     var status = stat()
     // stat writes at most one struct stat.
@@ -41,7 +42,7 @@ enum ProcessFigures {
 
   /// Reads the memory usage, the memory limit and the number of open descriptors.
   ///
-  /// The kernel answers these reads without waiting for the process.
+  /// These reads do not block: the kernel answers them without waiting for the process.
   /// - Parameters:
   ///   - pid: The pid of the process. After this call, the caller must check that the pid still belongs to the same
   ///     process.

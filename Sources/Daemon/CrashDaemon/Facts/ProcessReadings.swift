@@ -3,7 +3,7 @@ import CrashReport
 import LinuxSystem
 import Synchronization
 
-/// The last readings of the resource usage of an attached process.
+/// The latest readings of the resource usage of an attached process.
 ///
 /// The attach thread writes the readings, and the pipeline reads them.
 final class ProcessReadings: Sendable {
@@ -14,7 +14,7 @@ final class ProcessReadings: Sendable {
     var ofCrash: CrashReport.Resources?
     /// The time at which crashd last tried to make a reading because of a crash.
     var tried_ns: UInt64?
-    /// Whether the reads that can block are complete or queued.
+    /// Whether the reads that can block (see `readLater`) are complete or queued.
     var hasSlowRead = false
     var commandLine: String?
     var container: CrashReport.Container?
@@ -24,12 +24,12 @@ final class ProcessReadings: Sendable {
   /// The time within which several wake-ups (messages that announce a record) are treated as one crash, because a
   /// process wakes crashd twice for one crash.
   ///
-  /// Therefore, a process that sends wake-ups continuously causes only one reading per second.
+  /// Because of this time, a process that sends wake-ups continuously causes only one reading per second.
   private static let sameCrash_ns: UInt64 = 1_000_000_000
 
   /// Reads the current resource usage of a process.
   ///
-  /// If the process ends during the read, the previous reading is kept.
+  /// If the process ends during the call, the previous reading is kept.
   /// - Parameters:
   ///   - facts: The facts about the process.
   ///   - pidfd: The pidfd of the process.
@@ -115,8 +115,8 @@ final class ProcessReadings: Sendable {
 
 /// Counts the queued reads of each account.
 ///
-/// If one read blocks, later reads of the same account are refused after the limit is reached. Otherwise, the queue
-/// would grow without bound.
+/// One read that blocks delays the later reads of the same account. Without a limit, the queue would then grow without
+/// bound.
 final class WaitingReads: Sendable {
   static let shared = WaitingReads()
 

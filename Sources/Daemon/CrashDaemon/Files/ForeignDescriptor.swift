@@ -7,18 +7,18 @@ import LinuxSystem
 extension Descriptor {
   /// Takes ownership of the descriptor of a file that a user chose.
   ///
-  /// A separate thread closes the descriptor after this object is released, because the close can block.
+  /// When this object is released, a separate thread closes the descriptor, because the close can block.
   convenience init(foreign number: Int32, of user: UInt32) {
     self.init(owning: number) { number in
       ForeignFileWork.shared.submit(of: user, at: FileFacts.place(of: number)) { close(number) }
     }
   }
 
-  /// Returns the attributes of the file that the kernel provides without a call to the file system.
+  /// Returns those attributes of the file that the kernel provides without a call to the file system.
   func facts() throws(SystemError) -> FileFacts { try FileFacts(of: number) }
 }
 
-/// The attributes of an open file that the kernel provides without a call to the file system.
+/// Those attributes of an open file that the kernel provides without a call to the file system.
 struct FileFacts {
   var device: UInt
   var inode: UInt
@@ -41,7 +41,7 @@ struct FileFacts {
   /// Whether users other than the owner can write to the file.
   var isSharedWritable: Bool { mode & 0o022 != 0 }
 
-  /// Returns a string that identifies the device on which the file is.
+  /// Returns a name for the device of the file, as the `place` of `ForeignFileWork`.
   ///
   /// If the file system of a device blocks for one file, it probably blocks for all of its files.
   static func place(of number: Int32) -> String {

@@ -5,13 +5,14 @@ import Synchronization
 
 /// Runs work that can block in a file system that crashd does not trust.
 ///
-/// The work opens a path that a process reported, or closes a descriptor that a process sent. A file system that a user
-/// provides (FUSE) can block forever. A network file system whose server is down can block for a long time.
+/// For example, the work opens a path that a process reported, or closes a descriptor that a process sent. A file
+/// system that a user provides (FUSE) can block forever. A network file system whose server is down can block for a
+/// long time.
 ///
-/// The work runs on separate threads, and never in Swift's cooperative pool or on the attach thread. Each account is
-/// allowed to use a limited number of these threads. For each device or directory (`place`), at most one thread of the
-/// account works at a time. Therefore, a device that blocks occupies only one thread, and the user's work on other
-/// devices continues.
+/// The work runs on separate threads, and never in Swift's cooperative pool or on the attach thread. Each account (the
+/// uids that the limits treat as one user) is allowed to use a limited number of these threads. For each device or
+/// directory (`place`), at most one thread of the account works at a time. Therefore, a device that blocks occupies
+/// only one thread, and the user's work on other devices continues.
 final class ForeignFileWork: Sendable {
   /// A piece of work that is waiting for a thread, or is running.
   struct Piece: Sendable {
@@ -78,7 +79,7 @@ final class ForeignFileWork: Sendable {
 
   init(_ limits: Limits) { self.limits = limits }
 
-  /// Whether a user has reached the maximum number of waiting pieces of work.
+  /// Whether the number of waiting pieces of a user's work has reached the maximum.
   ///
   /// In this case, crashd must not accept further work of this user.
   func isFull(_ user: UInt32) -> Bool {
@@ -111,7 +112,7 @@ final class ForeignFileWork: Sendable {
     do throws(SystemError) {
       try Thread.start(named: "foreign-files") { self.work() }
     } catch {
-      // If no thread could be started, the work waits until another thread runs it.
+      // The work stays in the queue until a thread that already runs, or that a later call of `submit` starts, runs it.
       state.withLock { $0.threads -= 1 }
     }
     return piece
@@ -136,7 +137,7 @@ final class ForeignFileWork: Sendable {
     return await withCheckedContinuation { answer.take($0) }
   }
 
-  /// Runs `body` like the async function `result(of:at:timeout_ms:_:)`, but blocks the calling thread.
+  /// Does the same as `result(of:at:timeout_ms:_:)`, but blocks the calling thread until the result is known.
   func wait<Value: Sendable>(
     of user: UInt32, at place: String, timeout_ms: Int, _ body: @escaping @Sendable () -> Value
   ) -> Value? {
@@ -173,8 +174,8 @@ final class ForeignFileWork: Sendable {
       account, beside: state.running, of: limits.foreignThreads, most: limits.foreignThreadsPerUser)
   }
 
-  /// Returns the account whose work is next: of all accounts whose work is allowed to run, the account with the fewest
-  /// running threads.
+  /// Returns the account whose work runs next: of all accounts with work that the limits allow to run, the one with the
+  /// fewest running pieces.
   private func nextAccount(_ state: State) -> UInt32? {
     state.queues.lazy.filter { !$0.value.ready.isEmpty && self.mayRun($0.key, state) }
       .min { $0.value.running.count < $1.value.running.count }?.key
@@ -183,8 +184,8 @@ final class ForeignFileWork: Sendable {
   private func take() -> Piece? {
     state.withLock { state in
       guard let account = nextAccount(state), let piece = state.queues[account]?.next() else {
-        // Ordering: one lock protects both the search for work and the decrement of `threads`. Therefore, work that is
-        // submitted after this decrement starts another thread.
+        // Ordering: one lock protects both the search for work and this decrement. Work that is submitted after the
+        // search therefore finds the lower number of threads, and can start another thread.
         state.threads -= 1
         return nil
       }

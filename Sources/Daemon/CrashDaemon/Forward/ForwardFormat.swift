@@ -34,7 +34,10 @@ struct ForwardFormat {
   /// The byte that ends each message to the collector and each answer of the collector.
   var separator: UInt8 { format == .jsonl ? UInt8(ascii: "\n") : 0 }
 
-  /// `lost` is the number of events between the previous event and this event that crashd removed or cannot read.
+  /// Returns the message that sends an event to the collector.
+  ///
+  /// `lost` is the number of events between the previous event and this event that the collector does not get, because
+  /// crashd removed them or cannot read them.
   func message(_ event: StoredReport, _ report: JSONValue, lost: Int) throws -> ByteBuffer {
     let line = Line(
       cursor: event.cursor.description, id: event.id, lost: lost > 0 ? lost : nil, report: report)

@@ -1,6 +1,6 @@
 public import CrashProtocol
 
-/// A collector to which crashd sends its events.
+/// The settings of a collector: a program that listens on a Unix socket, to which crashd sends its events.
 public struct ForwardSettings: Sendable, Hashable {
   /// The format in which crashd sends events to the collector.
   public enum Format: String, Sendable, CaseIterable {
@@ -14,17 +14,17 @@ public struct ForwardSettings: Sendable, Hashable {
   public var path: String
   /// The format of the events.
   public var format = Format.jsonl
-  /// Whether the collector, if it receives JSON lines, acknowledges events with lines of the form `{"ack": CURSOR}`.
+  /// For the format `jsonl`: whether the collector acknowledges events, with lines of the form `{"ack": CURSOR}`.
   public var acknowledges = false
   /// Whether crashd applies the privacy rules to events before it sends them.
   public var scrubs = true
-  /// Selects the reports that the collector receives.
+  /// The filter that selects the reports that the collector receives.
   public var filter = ReportFilter()
 
   /// Makes the settings of a collector at a path.
   public init(path: String) { self.path = path }
 
-  /// The prefix of the names under which collectors are stored as subscribers.
+  /// The prefix of the names under which the store saves collectors as subscribers.
   ///
   /// A client cannot subscribe with a name that has this prefix.
   static let subscriberPrefix = "forward "

@@ -7,7 +7,8 @@ import Synchronization
 /// while the next event is being sent.
 final class ForwardWindow: Sendable {
   private struct State {
-    /// The events that were sent but not acknowledged, in order; at most the events of one page.
+    /// The events that were sent but not acknowledged, in order; at most as many as crashd reads from the store at once
+    /// (`Limits.eventBatch`).
     var open: [StoreCursor] = []
     var sent: StoreCursor
     var reached: StoreCursor?
@@ -16,7 +17,8 @@ final class ForwardWindow: Sendable {
 
   private let state: Mutex<State>
   private let continuation: AsyncStream<Void>.Continuation
-  /// A stream that yields an element after one or more acknowledgements have arrived.
+  /// A stream that yields an element after acknowledgements have arrived; several acknowledgements can cause one
+  /// element.
   ///
   /// Only one task is allowed to read the stream.
   let progress: AsyncStream<Void>
@@ -36,7 +38,7 @@ final class ForwardWindow: Sendable {
   /// Whether the collector has acknowledged all events that were sent.
   var isEmpty: Bool { state.withLock { $0.open.isEmpty } }
 
-  /// Whether crashd closed the connection because the collector exceeded its time-out.
+  /// Whether crashd closed the connection because the collector exceeded its time-out (`Limits.collector_ms`).
   var isLate: Bool { state.withLock { $0.isLate } }
   func noteLate() { state.withLock { $0.isLate = true } }
 
@@ -49,8 +51,7 @@ final class ForwardWindow: Sendable {
   }
 
   /// Records that the collector acknowledges all events up to a cursor.
-  /// - Returns: The number of events that this call acknowledges; nil if crashd has not sent the event of this cursor
-  ///   yet.
+  /// - Returns: The number of events that this call acknowledges; nil if crashd has not sent an event with this cursor.
   func acknowledge(through cursor: StoreCursor) -> Int? {
     take { state in
       guard cursor.epoch == epoch, cursor <= state.sent else { return nil }
@@ -59,8 +60,7 @@ final class ForwardWindow: Sendable {
   }
 
   /// Records that the collector acknowledges the oldest event that it has not acknowledged yet.
-  /// - Returns: Always 1, which is the number of acknowledged events; nil if the collector has already acknowledged all
-  ///   events.
+  /// - Returns: 1, the number of acknowledged events; nil if the collector has already acknowledged all events.
   func acknowledgeNext() -> Int? {
     take { $0.open.isEmpty ? nil : 1 }
   }

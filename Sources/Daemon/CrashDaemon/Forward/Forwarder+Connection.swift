@@ -9,7 +9,7 @@ extension Forwarder {
   private static let answerLimitBytes = 4_096
   /// The maximum number of received answers that are waiting to be handled.
   ///
-  /// The limit is sufficient, because a collector sends at most one answer for each event of a page.
+  /// The limit is sufficient, because at most `eventBatch` events wait for an answer, and each gets at most one answer.
   private static let answerLimit = 64
 
   /// Sends the events after `start` until the task is canceled or the connection ends.
@@ -22,7 +22,7 @@ extension Forwarder {
     configuration.counts.change(forward.path) { $0.isConnected = true }
     let window = ForwardWindow(from: start)
     var outcome: Result<Void, any Error> = .success(())
-    // Canceling the task does not end a pending write. Therefore, the cancellation handler closes the connection, which
+    // Cancellation alone does not end a pending write. Therefore, the cancellation handler closes the connection, which
     // ends the write.
     await withTaskCancellationHandler {
       do {
@@ -40,7 +40,7 @@ extension Forwarder {
       channel.close(promise: nil)
     }
     // Store the cursor of the last acknowledged event, because the next connection continues after this cursor. If
-    // storing the cursor fails, the collector receives the acknowledged events again.
+    // storing fails, the collector receives the acknowledged events again.
     if let reached = window.reached { try keep(reached) }
     if window.isLate { throw Failure.tooSlow(configuration.limits.collector_ms) }
     try outcome.get()
@@ -51,7 +51,7 @@ extension Forwarder {
     let separator = ForwardFormat(format: forward.format).separator
     return try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .connectTimeout(.milliseconds(Int64(configuration.limits.collector_ms)))
-      // A collector that does not send acknowledgements can close its sending direction without ending the connection.
+      // If the collector sends no acknowledgements, it can close its sending direction without ending the connection.
       .channelOption(.allowRemoteHalfClosure, value: !listens)
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
@@ -114,11 +114,11 @@ extension Forwarder {
         while !window.isEmpty {
           let alarm = alarm(channel, window)
           defer { alarm.cancel() }
-          // If the sequence ends without an element, the task was canceled.
+          // If `progress` ends without an element, the task was canceled.
           guard await progress.next() != nil else { throw CancellationError() }
         }
-        // crashd reports removed events to the collector together with the next event. Until then, do not move the
-        // stored cursor past the removed events.
+        // crashd reports the number of lost events to the collector together with the next event. Until then, do not
+        // move the stored cursor past the lost events.
         if page.end != cursor, lost == 0 { try keep(page.end) }
         cursor = page.end
         hub.read(reader, to: cursor)
@@ -149,7 +149,7 @@ extension Forwarder {
   }
 }
 
-/// Passes the answers of the collector to the task that handles the answers.
+/// Passes the answers of the collector to the task that handles them (`hear`).
 ///
 /// If the collector sends more answers than the stream can hold, the handler disconnects the collector.
 private final class ForwardAnswers: ChannelInboundHandler {
@@ -159,8 +159,8 @@ private final class ForwardAnswers: ChannelInboundHandler {
   private let end: AsyncStream<[UInt8]>.Continuation
 
   /// - Parameters:
-  ///   - answers: The stream of the answers; nil if no task reads answers. If the value is nil, the channel delivers
-  ///     raw bytes, which this handler ignores.
+  ///   - answers: The stream of the answers; nil if the collector sends no acknowledgements. In this case, the channel
+  ///     delivers raw bytes, which this handler ignores.
   ///   - end: The stream that the handler finishes when the connection ends.
   init(_ answers: AsyncStream<[UInt8]>.Continuation?, end: AsyncStream<[UInt8]>.Continuation) {
     (self.answers, self.end) = (answers, end)
@@ -173,6 +173,8 @@ private final class ForwardAnswers: ChannelInboundHandler {
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
+  /// Ends the stream.
+  ///
   /// SwiftNIO also calls this function for a channel that was never connected.
   func handlerRemoved(context: ChannelHandlerContext) { end.finish() }
 }

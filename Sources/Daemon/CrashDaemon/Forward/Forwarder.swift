@@ -6,9 +6,9 @@ import LinuxSystem
 import Logging
 import Synchronization
 
-/// Sends each event of the store to one collector at least once, starting at the stored cursor of the collector.
+/// Sends each event of the store to one collector at least once, starting after the stored cursor of the collector.
 ///
-/// A forwarder holds at most one page of events in memory. A slow or missing collector does not delay the other
+/// A forwarder holds at most `Limits.eventBatch` events in memory. A slow or missing collector does not delay the other
 /// collectors.
 struct Forwarder: Sendable {
   struct Configuration: Sendable {
@@ -56,7 +56,7 @@ struct Forwarder: Sendable {
           count.isConnected = false
           count.failures &+= 1
         }
-        // The collector has accepted events since the last failure. Therefore, log the next failure again.
+        // If the collector has accepted events since the last failure, this is a new failure: log it.
         if configuration.counts.delivered(forward.path) != before {
           backoff.reset()
           isTold = false
@@ -79,8 +79,8 @@ struct Forwarder: Sendable {
       let page = try configuration.store.eventPage(after: seen, filter, limit: 1)
       if !page.events.isEmpty { return cursor }
       (seen, unreadable) = (page.end, unreadable + page.unreadable)
-      // crashd reports removed and unreadable events to the collector together with the next event. Until then, the
-      // collector's stored cursor must not move past the removed and unreadable events.
+      // crashd reports the number of removed and unreadable events to the collector together with the next event. Until
+      // then, the collector's stored cursor must not move past these events.
       if seen != cursor, unreadable == 0, try configuration.store.removed(after: cursor, through: seen).count == 0 {
         try keep(seen)
         cursor = seen
@@ -90,7 +90,7 @@ struct Forwarder: Sendable {
     return nil
   }
 
-  /// Returns the stored cursor of the collector, and registers a new collector.
+  /// Returns the stored cursor of the collector, and registers the collector if it is new.
   ///
   /// The cursor of a new collector is after the last stored event.
   func enter() throws -> StoreCursor {
@@ -111,8 +111,8 @@ final class ForwardCounts: Sendable {
     var isConnected = false
     /// The number of delivered events.
     ///
-    /// An event is delivered if the collector has acknowledged it. For a collector that sends no acknowledgements, an
-    /// event is delivered when the collector's socket has accepted it.
+    /// An event is delivered if the collector has acknowledged it or, if the collector sends no acknowledgements, if
+    /// the collector's socket has accepted it.
     var delivered = 0
     /// The number of connections that failed or were interrupted.
     var failures = 0

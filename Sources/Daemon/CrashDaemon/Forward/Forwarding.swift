@@ -9,8 +9,8 @@ actor Forwarding: Service {
 
   init(_ configuration: Forwarder.Configuration) {
     self.configuration = configuration
-    // The function `enter` registers a collector. A new collector receives only the events that are stored after this
-    // call. Therefore, register the collectors before crashd stores its first event.
+    // The function `enter` registers a collector. A new collector receives only the events that are stored after its
+    // registration. Therefore, register the collectors here, before crashd stores its first event.
     for forward in configuration.settings.current.forward {
       // Ignore an error here, because the forwarder later calls `enter` again and logs the reason.
       _ = try? Forwarder(forward: forward, configuration: configuration).enter()

@@ -16,18 +16,18 @@ enum GuardMode: String, Sendable, Codable, CaseIterable {
   }
 }
 
-/// The operator's overrides of the guard modes for one program.
+/// The operator's overrides of the guard modes for one program; a guard is an operation with a fallback value.
 ///
 /// For a kind of guard without an override, the program's own mode applies.
 struct GuardWords: Codable, Sendable, Equatable {
   /// The modes of guards at call sites, by the name of the guard's kind.
   ///
-  /// A later version of crashd could have stored a mode that this version does not support. crashd keeps this mode, but
-  /// does not send it to processes.
+  /// Another version of crashd could have stored a kind or a mode that this version does not support. crashd keeps such
+  /// an entry, but does not send it to processes.
   var modes: [String: String] = [:]
-  /// The modes of implicit protections, by kind.
+  /// The modes of implicit guards, by the name of the guard's kind.
   ///
-  /// The source code of a program that uses an implicit protection does not call a guard.
+  /// An implicit guard works without a call in the program's source code.
   var implicitModes: [String: String] = [:]
 
   var isEmpty: Bool { modes.isEmpty && implicitModes.isEmpty }
@@ -53,7 +53,7 @@ struct GuardWords: Codable, Sendable, Equatable {
 
   private static func fill(_ bytes: UnsafeMutableRawBufferPointer, _ modes: [String: String]) {
     for (kind, mode) in modes {
-      // Skip names that this version of crashd does not support, because another version has stored them.
+      // Skip kinds and modes that this version of crashd does not support; another version has stored them.
       guard let number = GuardKinds.number(of: kind), number < bytes.count, let mode = GuardMode(rawValue: mode)
       else { continue }
       unsafe bytes[number] = mode.word.rawValue

@@ -1,7 +1,7 @@
 import CrashProtocol
 
-// Sets the operator's guard modes, which are stored together with the operator's quarantine overrides. Overrides of
-// both kinds (guard modes and quarantine policies) take precedence over the program's own settings.
+// Sets the operator's guard modes. They are stored together with the operator's overrides for the quarantine. Both take
+// precedence over the program's own settings.
 extension PolicyKeeper {
   /// Sets the mode of the given kinds of guards for services.
   ///

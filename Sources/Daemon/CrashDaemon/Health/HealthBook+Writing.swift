@@ -4,8 +4,8 @@ import CrashStore
 import Logging
 import Synchronization
 
-// Stores counts. One transaction stores all waiting counts, so that many crashes at the same time need only one
-// transaction.
+// Stores the counts of `HealthBook`. One transaction stores all waiting counts, so that many crashes at the same time
+// need only one transaction.
 extension HealthBook {
   /// Stores all waiting counts, and returns when the transaction is complete.
   func write() async {
@@ -32,7 +32,7 @@ extension HealthBook {
     }
   }
 
-  /// What one transaction stores.
+  /// The changes that one transaction stores.
   private struct Batch {
     var changes: [HealthKey: HealthChange] = [:]
     var marks: [RingKey: HealthMark] = [:]
@@ -60,15 +60,13 @@ extension HealthBook {
     let shared = sharedPrograms()
     var batch = Batch()
     var counted: [RingKey: Life] = [:]
-    // Count the ends of processes first: after one connection of a process ended, the process could have attached again
-    // with the same ring.
+    // Count the ends first, because a process whose connection has ended could have attached again with the same ring.
     for end in ends { count(end, wall, shared, in: &batch) }
     for (ring, life) in lives {
       var life = life
       let isNew = !life.isMarkRead
-      // Ordering: `end` could have copied the `Life` before an earlier call of this function advanced its mark.
-      // Therefore, always read the stored mark for an ended process, and use the mark in memory only for an attached
-      // process.
+      // Ordering: use the mark in memory only for an attached process. For an ended process, always read the stored
+      // mark, because `end` could have copied the `Life` before an earlier call of this function advanced its mark.
       guard let mark = batch.marks[ring] ?? (isNew ? storedMark(of: life) : life.mark), !mark.hasEnded else { continue }
       life.mark = mark
       let figures = life.ring.healthFigures(withNames: isNew)
@@ -84,8 +82,8 @@ extension HealthBook {
     do throws(StoreError) {
       try store.add(health: Array(batch.changes.values), marks: Array(batch.marks.values))
       state.withLock { state in
-        // If a process ended during this function, another connection of the same process could have replaced its
-        // `Life`.
+        // Change only the same `Life`: while this function ran, the process could have ended its connection and opened
+        // another one, which has a new `Life`.
         for (ring, life) in counted where state.lives[ring]?.first == life.first {
           state.lives[ring]?.mark = life.mark
           state.lives[ring]?.isMarkRead = true
@@ -100,7 +98,7 @@ extension HealthBook {
 
   /// Puts the counts that the store did not accept back into the queue, so that the next call stores them.
   ///
-  /// The marks did not change, so crashd counts nothing twice.
+  /// The stored marks did not change, so nothing is counted twice.
   private func keep(_ ends: [End], _ returns: [ReturnTimes.Return], because error: StoreError) {
     let (isFirst, dropped) = state.withLock { state in
       state.ends = Array((ends + state.ends).suffix(Self.endLimit))
@@ -118,7 +116,7 @@ extension HealthBook {
     _ shared: Set<HealthKey>, unattended_ms: UInt64? = nil, lost: UInt64 = 0, crashes: Int = 0, in batch: inout Batch
   ) {
     let mark = life.mark
-    // Advance the mark by whole milliseconds only, so that the next call counts the remainder.
+    // Advance the mark by the counted whole milliseconds only. The next call then counts the remainder.
     let ran_ms = unattended_ms ?? time_ns.subtractingOrZero(mark.counted_ns) / 1_000_000
     if unattended_ms == nil { life.mark.counted_ns = mark.counted_ns &+ ran_ms &* 1_000_000 }
     (life.mark.begun, life.mark.finished) = (max(mark.begun, figures.begun), max(mark.finished, figures.finished))
@@ -147,7 +145,8 @@ extension HealthBook {
     var life = end.life
     let ring = RingKey(id: life.mark.ring, user: life.key.uid)
     if let mark = batch.marks[ring] ?? storedMark(of: life) { life.mark = mark }
-    // The previous crashd counted this end, but was killed before systemd removed the ring from the descriptor store.
+    // If the stored mark has ended, the previous crashd counted this end, but was killed before systemd removed the
+    // ring from the descriptor store.
     guard !life.mark.hasEnded else { return }
     let isCrash = end.isCrash == true
     count(
@@ -157,7 +156,7 @@ extension HealthBook {
     batch.marks[ring] = life.mark
   }
 
-  /// The running builds of programs of which more than one build is running.
+  /// Returns the running builds of each program that has more than one running build.
   private func sharedPrograms() -> Set<HealthKey> {
     let keys = Set(running().keys)
     let programs = Dictionary(grouping: keys) { HealthProgram($0) }
@@ -204,7 +203,9 @@ extension HealthBook {
     return parts
   }
 
-  /// Returns the increase of a counter in a ring, with a limit, because a process can write any number into its ring.
+  /// Returns the increase of a counter in a ring.
+  ///
+  /// The result has an upper limit, because a process can write any number into its ring.
   private static func growth(_ before: UInt64, _ now: UInt64) -> Int {
     Int(clamping: min(now.subtractingOrZero(before), 1 << 40))
   }

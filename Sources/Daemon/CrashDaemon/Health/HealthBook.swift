@@ -5,7 +5,7 @@ import Glibc
 import Logging
 import Synchronization
 
-/// Counts the running time, the requests and the crashes of each build, by hour.
+/// Counts the running time, the requests and the crashes of each build, by hour (release health).
 ///
 /// crashd reads the counters of a process from its ring, so the counters are complete even if the process crashes. With
 /// the counts, the store saves a mark for each process (`HealthMark`): the part of the process's counters that the
@@ -30,22 +30,22 @@ final class HealthBook: Sendable {
     let first: Moment
     /// The numbers of the connections with this ring: more than one if the process attached again.
     var numbers: Set<UInt64>
-    /// Whether the process had already ended when this crashd attached it; its running time is then not counted any
-    /// more.
+    /// Whether the process had already ended when this crashd attached it; if so, crashd counts no more running time
+    /// for it.
     let hadEnded: Bool
     var mark: HealthMark
     /// Whether `mark` was read from the store, and therefore includes what an earlier crashd counted.
     var isMarkRead = false
   }
 
-  /// The end of a process that the store has not saved yet.
+  /// An ended process whose end the store has not saved yet.
   struct End: Sendable {
     var life: Life
     var figures: RingContents.HealthFigures
     var time_ns: UInt64
-    /// The value is nil if the connection was closed but the process still runs, without this ring.
+    /// Whether a crash ended the process; nil if the process closed the connection but still runs, without this ring.
     var isCrash: Bool?
-    /// The running time, if the process was never attached; otherwise nil.
+    /// The running time of a process that was never attached; otherwise nil.
     var unattended_ms: UInt64?
   }
 
@@ -59,7 +59,7 @@ final class HealthBook: Sendable {
     var isDue = false
     var isWriting = false
     var nextForget_ns: UInt64 = 0
-    /// The time of the last tick, in CLOCK_MONOTONIC; nil before the first one.
+    /// The time of the last call of `tick`, or of `refresh` that counted, in CLOCK_MONOTONIC; nil before the first one.
     var tick_ns: UInt64?
     var hasFailed = false
   }
@@ -106,7 +106,7 @@ final class HealthBook: Sendable {
     let figures = process.ring.healthFigures()
     let isOver = state.withLock { state in
       guard var life = state.lives[ring], life.numbers.remove(process.number) != nil else { return false }
-      // The process has another connection with the same ring, and is still being counted.
+      // The process has another connection with the same ring, so crashd goes on counting it.
       if isCrash == nil, !life.numbers.isEmpty {
         state.lives[ring] = life
         return false
@@ -136,7 +136,7 @@ final class HealthBook: Sendable {
       key: key, ring: process.ring, first: Moment(nanoseconds: min(crash_ns, clocks.wall_ns())), numbers: [],
       hadEnded: true, mark: HealthMark(key, ring: ring.id, boot: clocks.boot, counted_ns: 0))
     if let mark = storedMark(of: life) { life.mark = mark }
-    // Count the time from the start of the process, or from the last time at which crashd counted it.
+    // Count the running time since the start of the process; if a part is already counted, since the end of this part.
     let since_ns = max(start_ns, UInt64(clamping: life.mark.last_s) * 1_000_000_000)
     let ran_ns = min(crash_ns.subtractingOrZero(since_ns), Self.longestUnattended_ns)
     let end = End(
@@ -145,8 +145,9 @@ final class HealthBook: Sendable {
     await write()
   }
 
-  /// The maximum running time that is counted for a process that was never attached; there is a maximum because the
-  /// process itself reports its start time.
+  /// The maximum running time that is counted for a process that was never attached.
+  ///
+  /// There is a limit because the process itself reports its start time.
   private static let longestUnattended_ns: UInt64 = 30 * 86_400_000_000_000
 
   /// Counts the running time and the requests of all attached processes up to now.
@@ -156,10 +157,10 @@ final class HealthBook: Sendable {
     await write()
   }
 
-  /// Counts the running processes, unless the last tick was less than a second ago.
+  /// Does the same as `tick`, unless the last count was less than a second ago.
   ///
-  /// Clients call this method as often as they like, and a tick reads the rings of all processes. If a tick is running,
-  /// the method waits for its end.
+  /// The interval limits the load: clients cause calls of this method as often as they like, and each count reads the
+  /// rings of all processes. If a count is running, the method waits for its end.
   func refresh() async {
     let now_ns = clocks.monotonic_ns()
     let waits = state.withLock { state in

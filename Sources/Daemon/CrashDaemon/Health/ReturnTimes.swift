@@ -3,9 +3,9 @@ import CrashStore
 /// Measures how long a program did not run after a crash: from the end of the crashed process to the attach of the next
 /// process.
 ///
-/// A new process counts as the restart of a crashed process if it has the same user, executable and unit. The end and
-/// the attach can be reported in any order, because crashd learns the end of a process only after its parent has reaped
-/// it.
+/// A new process counts as the restart of a crashed process if it has the same user, executable and unit. The attach of
+/// the new process can be reported before the end of the crashed one, because crashd learns of an end only after the
+/// parent process has reaped it.
 struct ReturnTimes: Sendable {
   /// The user, the executable and the unit, which are the same for a crashed process and for its restart.
   struct Service: Hashable, Sendable {
@@ -25,13 +25,14 @@ struct ReturnTimes: Sendable {
   private struct Waiting: Sendable {
     var crashes: [(end_ns: UInt64, key: HealthKey)] = []
     var arrivals: [UInt64] = []
-    /// The number of the last change; services are evicted in the order of these numbers.
+    /// The number of the last change of this service; the service with the lowest number is evicted first.
     var changed: UInt64 = 0
   }
 
-  /// The maximum numbers of services, and of crashes and arrivals of one service.
+  /// The maximum number of services, and the maximum number of crashes and of arrivals (attached processes) of one
+  /// service.
   static let (serviceLimit, eventLimit) = (4_096, 64)
-  /// The longest time that is still a return.
+  /// The maximum time between a crash and an attach that counts as a restart after this crash.
   private static let longest_ns: UInt64 = 86_400_000_000_000
 
   private var services: [Service: Waiting] = [:]

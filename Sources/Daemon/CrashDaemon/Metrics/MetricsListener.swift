@@ -37,8 +37,8 @@ struct MetricsListener: Service {
 
   /// Serves the metrics at one address until the task is canceled.
   ///
-  /// If crashd cannot bind the address, the function tries again after a pause. The reason is that the address is
-  /// perhaps added to an interface later, or another program uses it temporarily.
+  /// If crashd cannot bind the address, the function tries again after a pause: the address may be added to an
+  /// interface later, or another program may use it only for a while.
   private func serve(_ address: MetricsAddress, _ scrapes: MetricsScrapes) async {
     var backoff = Backoff()
     var told = ""

@@ -1,7 +1,7 @@
 import NIOHTTP1
 import Synchronization
 
-/// Answers all scrapes within one second with the same cached text.
+/// Answers scrapes (requests of Prometheus for the metrics): all scrapes within one second get the same cached text.
 ///
 /// Therefore, a client that scrapes continuously causes no more work than a client that scrapes every second.
 final class MetricsScrapes: Sendable {
@@ -23,7 +23,7 @@ final class MetricsScrapes: Sendable {
   private struct State {
     var connections = 0
     var text: Task<String?, Never>?
-    /// The time when the text was complete; nil while crashd is making the text.
+    /// The time when `text` was complete; nil while crashd is making it.
     var ready_ns: UInt64?
   }
 
@@ -71,7 +71,7 @@ final class MetricsScrapes: Sendable {
 
   /// Returns the cached text, or makes a new text if the cached text is too old.
   ///
-  /// Only one task makes a text at a time, because scrapes must not add work while the store is slow.
+  /// Only one task makes a text at a time. Otherwise, each further scrape would add work while the store is slow.
   func text() async -> String? {
     let now_ns = now_ns()
     let task = state.withLock { state in

@@ -1,4 +1,4 @@
-/// Formats metrics in the OpenMetrics format, with only those features that Prometheus' older text format also has.
+/// Formats metrics in the OpenMetrics format, but uses only features that Prometheus' older text format also has.
 struct OpenMetrics {
   enum Kind: String {
     case counter
@@ -9,7 +9,8 @@ struct OpenMetrics {
 
   /// Adds one metric.
   ///
-  /// The keys of `samples` are the values of the label `label`. If `label` is nil, the only sample has no label.
+  /// The keys of `samples` are the values of the label `label`. If `label` is nil, `samples` must have one element,
+  /// whose sample gets no label.
   mutating func add(_ name: String, _ kind: Kind, _ help: String, by label: String? = nil, _ samples: [String: Int]) {
     add(
       name, kind, help, by: label.map { [$0] } ?? [],

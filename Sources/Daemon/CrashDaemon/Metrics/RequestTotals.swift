@@ -2,12 +2,14 @@ import CrashReport
 import CrashRing
 import Synchronization
 
-/// Counts the requests and drains of processes by build, while crashd is attached to the processes.
+/// Counts the requests and the drains of attached processes, by build.
 ///
-/// A metric must not have many combinations of labels. A user, with the uids of its range in `/etc/subuid`, has at most
-/// `buildsPerUser` builds. Beyond this limit, the counts of one build are added to the label `other`: the build of
-/// which no process has ended for the longest time. If all builds have attached processes, a process of a further build
-/// is counted under `other` until it ends. The counts of `other` never decrease.
+/// In a drain, a process finishes its requests after a trap, and then ends.
+///
+/// A metric must not have many combinations of labels. Therefore, each user (with the user's range of uids in
+/// `/etc/subuid`) has at most `buildsPerUser` builds. Beyond this limit, one of the builds without attached processes
+/// is merged into the label `other`: the build whose last process ended first. If all builds have attached processes, a
+/// process of a further build is counted under `other` until it ends. The counts of `other` never decrease.
 struct RequestTotals: Sendable {
   /// The labels of a sample.
   struct Key: Hashable, Sendable {
@@ -38,7 +40,7 @@ struct RequestTotals: Sendable {
 
     /// - Parameters:
     ///   - ring: The counts in a ring, which are untrusted.
-    ///   - containment: What containment did in the process, which is also untrusted; nil if containment was off.
+    ///   - containment: The state of containment in the ring, which is also untrusted; nil if containment was off.
     ///   - member: The process, with its counts at the attach; nil means that these counts are zero.
     ///   - hasEnded: Whether the process has ended.
     init(
@@ -56,8 +58,9 @@ struct RequestTotals: Sendable {
       if hasEnded, let drain = containment?.drain { drains[Self.word(drain.end)] = 1 }
     }
 
-    /// Returns the label for the end of a drain; the label is one of a few fixed words, because a process can write any
-    /// number.
+    /// Returns the label for the end of a drain.
+    ///
+    /// The label is one of a few fixed words, because a process can write any number into its ring.
     private static func word(_ end: CrashReport.Containment.End?) -> String {
       let end = end ?? .interrupted
       return CrashReport.Containment.End.known.contains(end) ? end.rawValue : "other"
@@ -114,8 +117,8 @@ struct RequestTotals: Sendable {
 
   /// The builds of each account.
   ///
-  /// In the list of an account, a build moves to the end when one of its processes ends. The list is therefore sorted
-  /// by the time of the last end of a process, oldest first. The label `other` is one of the builds.
+  /// When a process ends, its build moves to the end of the account's list. The list is therefore sorted by the time at
+  /// which each build's last process ended, oldest first. The label `other` is one of the builds.
   private var builds: [UInt32: [Build]] = [:]
 
   /// Begins to count the requests of a process.

@@ -25,8 +25,8 @@ final class ScrapeHandler: ChannelInboundHandler {
     let end = channel.eventLoop.scheduleTask(in: .milliseconds(Int64(scrapes.limit_ms))) { channel.close(promise: nil) }
     channel.closeFuture.whenComplete { _ in end.cancel() }
     let handler = ScrapeHandler(scrapes)
-    // Close connections that send no request early, because they would occupy connections that a scraper needs, and the
-    // number of connections is limited.
+    // Close a connection early if it sends no request. The number of connections is limited, so idle connections would
+    // keep scrapers out.
     let silence = min(scrapes.limit_ms, MetricsScrapes.silence_ms)
     let silent = channel.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(Int64(silence))) {
       if !handler.hasAnswered { channel.close(promise: nil) }
@@ -66,7 +66,7 @@ final class ScrapeHandler: ChannelInboundHandler {
     isWritten.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
   }
 
-  /// If NIO cannot parse the request, close the connection.
+  /// Closes the connection, because NIO could not parse the request.
   func errorCaught(context: ChannelHandlerContext, error _: any Error) { context.close(promise: nil) }
 }
 

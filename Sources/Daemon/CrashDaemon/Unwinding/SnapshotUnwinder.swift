@@ -10,11 +10,14 @@ import Synchronization
 ///
 /// A cross-check unwinds crashed threads again, outside the crashed process and with independent code.
 ///
-/// `crash-analyse` runs libunwind with the recorded registers and the copy of the stack.
+/// The program `crash-analyse` does this: it runs libunwind with the recorded registers and the recorded copy of the
+/// stack.
 actor SnapshotUnwinder {
   let tables: UnwindTables
   private let configuration: SymbolCaches.Configuration
-  /// This property is nonisolated, so that callers need not wait for the actor if many processes crash at once.
+  /// Limits how many cross-checks run at the same time.
+  ///
+  /// The property is nonisolated, so that callers need not wait for the actor if many processes crash at once.
   private nonisolated let permits: FairSemaphore
   /// Limits how many reports are allowed to wait for unwind tables and for one of `permits`.
   ///
@@ -34,8 +37,8 @@ actor SnapshotUnwinder {
 
   /// The numbers of results since crashd started.
   ///
-  /// The dictionary counts three things: threads by the agreement of both unwinders, threads whose cross-check
-  /// `failed`, and reports that were `skipped`.
+  /// The dictionary counts threads by how far the stacks of both unwinders agree (`equal`, `different`, …), threads
+  /// whose cross-check `failed`, and reports whose cross-check was `skipped`.
   var findings: [String: Int] {
     let skipped = skipped.load(ordering: .relaxed)
     return skipped == 0 ? counts : counts.merging(["skipped": skipped]) { $1 }
@@ -113,8 +116,7 @@ actor SnapshotUnwinder {
     // possible that the unwind tables were never extracted. While this task waits for the tables, it holds no permit.
     await tables.prepare(images, for: user)
     await tables.settle(Set(images.map(\.buildID)), for: user, timeout_ms: configuration.limits.unwindTablesWait_ms)
-    // Wait for other crashes here, because they are more urgent than the cross-check of a report that is already
-    // stored.
+    // Let other crashes be read first: they are more urgent than this cross-check, whose report is already stored.
     let limits = configuration.limits
     await looks?.calm(quiet_ms: limits.unwindQuiet_ms, patience_ms: limits.unwindPatience_ms)
     let permit = await permits.enter(user)

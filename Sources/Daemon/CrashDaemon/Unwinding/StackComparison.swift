@@ -20,8 +20,8 @@ struct StackComparison {
   /// The number of equal frames at the start (innermost end) of both stacks.
   let common: Int
 
-  /// The first frame after a difference that both stacks contain: its index in the snapshot's frames (libunwind's
-  /// stack) and its index in the handler's frames.
+  /// After the first difference, the first frame that both stacks contain: its index in libunwind's frames (`snapshot`)
+  /// and its index in the handler's frames.
   private let meeting: (snapshot: Int, handler: Int)?
   private let record: CrashRecord
   private let snapshot: UnwindAnswer.Stack
@@ -63,8 +63,7 @@ struct StackComparison {
     self.meeting = shown == .snapshot ? meeting : nil
   }
 
-  /// Returns the indexes of the first frame after the difference that both the snapshot's frames (libunwind's stack)
-  /// and the handler's frames contain.
+  /// Returns `meeting`: after the first difference, the indexes of the first frame that both stacks contain.
   private static func meeting(
     _ walked: [CrashRecord.Frame], _ frames: [UnwindAnswer.Frame], from common: Int
   ) -> (snapshot: Int, handler: Int)? {
@@ -118,7 +117,7 @@ struct StackComparison {
     let replaced = (meeting?.handler ?? frames.count) - common
     var record = record
     record.frames = frames.prefix(common) + new + frames.dropFirst(common + replaced) + record.frames.filter(\.isAsync)
-    // The frames that the record omits in a deep recursion come after the frame that both stacks contain.
+    // In a deep recursion, the frames that the record omits come after the replaced frames.
     let total = max(record.frameTotal, frames.count)
     record.frameTotal = total - replaced + new.count
     record.frameHead = total > frames.count ? record.frameHead - replaced + new.count : record.frameTotal

@@ -23,8 +23,8 @@ struct UnwindQuestion {
         .filter { $0.registers.count == architecture.registerCount && !$0.stack.isEmpty && !$0.isMinimal }
         .prefix(UnwindRequest.threadLimit))
     guard !records.isEmpty else { return nil }
-    // Sort the images by their start. The images of a real process never overlap. If the ring claims that images
-    // overlap, crash-analyse uses the first image.
+    // Sort the images by their start. In a real process, images never overlap. If the ring nevertheless has overlapping
+    // images, crash-analyse uses the first of them.
     let sorted = contents.images.filter { $0.start < $0.end }.sorted { $0.start < $1.start }
     var pointed = Set<Int>()
     for record in records {

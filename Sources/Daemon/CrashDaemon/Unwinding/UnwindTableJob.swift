@@ -12,7 +12,7 @@ struct UnwindTableJob: Sendable {
   var timeout_ms: Int
   /// Whether the analysis of a crash waits for the file.
   var isUrgent = false
-  /// The function that receives the CPU time of the child process.
+  /// Receives the CPU time of the child process, to charge it to the user.
   var charge: @Sendable (_ cpu_ns: UInt64) -> Void = { _ in }
 
   /// Runs the child process, and waits until the child has ended.

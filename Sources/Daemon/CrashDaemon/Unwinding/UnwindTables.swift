@@ -17,7 +17,7 @@ actor UnwindTables {
     var number: UInt64
   }
 
-  /// A file from which crash-analyse could not extract unwind tables with the build ID of `name`.
+  /// An image file from which crash-analyse could not extract unwind tables for the build ID in `name`.
   private struct Failure: Hashable {
     var name: CacheName
     var file: ImageFile.Identity
@@ -36,7 +36,7 @@ actor UnwindTables {
   private var running: [Job] = []
   private var failures: Set<Failure> = []
   private var wrongClaims: WrongClaims
-  /// Starts waiting jobs when their users have CPU time again.
+  /// Starts waiting jobs when their users have a part of their CPU time budget again.
   private var alarm = Alarm()
   private var isStopped = false
   private var waiters: [UInt64: Waiter] = [:]
@@ -68,7 +68,7 @@ extension UnwindTables {
     _ = begin(seen, for: user)
   }
 
-  /// Begins all parts of `prepare` that do not require opening files.
+  /// Does the part of `prepare` that opens no files: queues jobs for the images whose files are already open.
   /// - Returns: The images whose files must be opened next.
   private func begin(_ images: [ImageFile], for user: UInt32) -> [ImageFile] {
     guard configuration.program != nil else { return [] }
@@ -81,8 +81,7 @@ extension UnwindTables {
           "unwind tables", from: Peer(pid: 0, uid: user), because: "too many images wait for them")
         return []
       }
-      // Do not log the error here. If an image cannot be opened, its symbols cannot be read, either, and the symbol
-      // caches have logged the error.
+      // Do not log the error: the symbol caches need the same image, and have already logged it.
       let opened: ImageFile.Opened
       do throws(SystemError) {
         guard let found = try image.opened(for: user) else {
@@ -156,8 +155,8 @@ extension UnwindTables {
       try result.get()
       wrongClaims.forget(claim(of: job.user.uid, to: job.file))
     } catch let error as HelperChild.Failure {
-      // Remember every failure that is not temporary, including the failure that reports an image without unwind
-      // tables. For an image without tables, libunwind has no more information than the signal handler had.
+      // Remember every failure that is not temporary, so that no job repeats it. This includes images without unwind
+      // tables: for them, libunwind has no more information than the signal handler had.
       if !error.isPassing {
         if failures.count >= configuration.limits.openCaches { failures = [] }
         failures.insert(Failure(name: job.name, file: job.file))
@@ -178,7 +177,9 @@ extension UnwindTables {
 
 // Finds the files with unwind tables.
 extension UnwindTables {
-  /// Waits until the running jobs for the given build IDs have ended.
+  /// Waits until the queued and running jobs for the given build IDs have ended, or until the time-out.
+  ///
+  /// The queued jobs become urgent.
   func settle(_ buildIDs: Set<String>, for user: UInt32, timeout_ms: Int) async {
     let wanted = names(buildIDs, user)
     jobs.makeUrgent { wanted.contains($0.name) }
@@ -196,11 +197,9 @@ extension UnwindTables {
     return found
   }
 
-  /// Ends the waiting of all callers.
+  /// Ends the waiting of all callers of `settle`, which then continue with the existing files.
   ///
-  /// Callers that arrive later do not wait, either.
-  ///
-  /// All callers continue with the existing files.
+  /// Later callers do not wait, either.
   func stop() {
     isStopped = true
     for number in waiters.keys { giveUp(number) }

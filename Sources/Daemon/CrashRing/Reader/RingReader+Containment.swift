@@ -1,14 +1,17 @@
 internal import CShimRing
 internal import CrashReport
 
-/// Reads the state of containment and the drain of the process.
+/// Reads the state of containment, and of the drain.
+///
+/// With containment, a trap ends a request instead of the process. In a drain, the process finishes its other requests
+/// after a trap, and then ends.
 extension RingReader {
   /// Reads only the settings and the state of containment; nil if containment is off.
   public func containment() -> RingContents.Containment? {
     containment(unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0))
   }
 
-  /// Returns the settings and the state of containment; nil if it is off, or for an earlier version of the ring.
+  /// Returns the settings and the state of containment; nil if containment is off or the ring has the earlier version.
   ///
   /// A value that this version of crashd does not define is represented by its number.
   func containment(_ header: PrivateCopy<cs_ring_header>) -> RingContents.Containment? {
@@ -51,7 +54,7 @@ extension RingReader {
 }
 
 extension PrivateCopy<cs_ring_record> {
-  /// What the signal handler decided about containment at the crash; nil if it decided nothing.
+  /// The decision of the signal handler about containment at the crash; nil if it made none.
   var verdict: CrashReport.Containment.Verdict? {
     let number = self[\.verdict]
     return switch cs_ring_verdict(rawValue: number) {

@@ -3,7 +3,7 @@ internal import CShimRing
 extension RingContents {
   /// The figures in a ring from which crashd computes the health of a build.
   public struct HealthFigures: Sendable, Equatable {
-    /// The requests that began.
+    /// The number of requests that began.
     public var begun: UInt64 = 0
     /// The number of requests that ended without an error.
     public var finished: UInt64 = 0
@@ -27,13 +27,13 @@ extension RingContents {
 extension RingReader {
   /// Reads the figures for the health of the process's build.
   ///
-  /// The names of release and environment are read only if `withNames` is true, because they rarely change.
+  /// The annotations `release` and `environment` are read only if `withNames` is true, because they rarely change.
   public func healthFigures(withNames: Bool = true) -> RingContents.HealthFigures {
     var figures = RingContents.HealthFigures()
     let counts = requestCounts()
     (figures.begun, figures.finished, figures.failed) = (counts.begun, counts.finished, counts.failed)
-    // A drain marks its requests as failed. Requests whose traps were contained before the drain count as failed in any
-    // case.
+    // A drain also marks the request that began it, and the requests that it did not wait for, as trapped, which counts
+    // them as failed. Subtract these requests: the trapped ones minus the contained ones.
     if let containment = containment(), containment.drain != nil {
       let trapped = trappedRequestCount()
       figures.failed = counts.failed.subtractingOrZero(UInt64(max(0, trapped - Int(containment.contained))))

@@ -49,8 +49,8 @@ struct ImageTable {
 
   /// Returns the image table's index of the image that contains `address`.
   ///
-  /// The result is `hint` if the image with that index contains the address. Otherwise, the result is the image that
-  /// was loaded last, of all images that contain the address: this image could have replaced an unloaded image.
+  /// The result is `hint` if the image with that index contains the address. Otherwise, if several images contain the
+  /// address, the result is the one that was loaded last, because it could have replaced an unloaded image.
   func index(of address: UInt64, hint: UInt16) -> Int? {
     if let image = byIndex[Int(hint)], image.start <= address, address < image.end { return image.index }
     return images.last { $0.start <= address && address < $0.end }?.index

@@ -14,8 +14,8 @@ extension RingReader {
         let entry = unsafe shared.baseAddress?.advanced(by: offset).assumingMemoryBound(to: cs_ring_incident.self),
         unsafe cs_ring_incident_sequence_acquire(entry) != 0
       else { continue }
-      // After an entry is complete, the library changes only the two counters of the entry. If the process nevertheless
-      // changes other fields, the reader uses only the bytes that it copied.
+      // After an entry is complete, the library changes only its two counters. Even if the process changes other
+      // fields, the reader uses only the bytes that it copied.
       let copy = unsafe PrivateCopy<cs_ring_incident>(of: shared, at: offset)
       if let incident = Incident(copy) {
         incidents.append(incident)

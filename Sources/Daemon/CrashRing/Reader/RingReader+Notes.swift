@@ -18,7 +18,8 @@ extension RingReader {
     return annotations
   }
 
-  /// Returns the first annotations, which include all annotations that the process read from its environment.
+  /// Returns the annotations in the first entries, which include all annotations that the process read from its
+  /// environment.
   ///
   /// The process writes these annotations when it starts, before the program can set any.
   public func firstAnnotations() -> [String: String] {
@@ -80,8 +81,8 @@ extension RingReader {
         .assumingMemoryBound(to: cs_ring_breadcrumb.self)
     else { return .unused }
     for _ in 0..<readAttempts {
-      // A sequence of 0 means that the entry was never used, or that the process is replacing it. If the process is
-      // replacing the entry, the result lacks only the oldest breadcrumb, which the new breadcrumb overwrites.
+      // A sequence of 0 means that the entry was never used, or that the process is replacing it. In the second case,
+      // only the oldest breadcrumb is missing, which the new one overwrites.
       let before = unsafe cs_ring_breadcrumb_sequence_acquire(entry)
       if before == 0 { return .unused }
       let copy = unsafe PrivateCopy<cs_ring_breadcrumb>(of: shared, at: offset)
@@ -123,7 +124,7 @@ extension RingContents.Breadcrumb {
   }
 }
 
-/// The number of attempts to read a part of the ring that the process changes during the read.
+/// The number of attempts to read a part of the ring, if the process changes this part during each attempt.
 ///
 /// If the last attempt also fails, the part is counted as lost.
 let readAttempts = 4

@@ -3,8 +3,8 @@ internal import CShimRing
 extension RingReader {
   /// Returns the complete records in the order of their slots, copied out of the ring.
   ///
-  /// If the process has ended, a pending record that no later record follows is a crash, because the program's handler
-  /// did not return after this fault.
+  /// A record is pending while a handler of the program can still repair the fault. If the process has ended, a pending
+  /// record that no later record follows is a crash, because this handler did not return.
   func records(hasEnded: Bool, losses: inout Losses) -> [RawRecord] {
     var records: [RawRecord] = []
     var pending: [RawRecord] = []

@@ -3,7 +3,7 @@ internal import CrashReport
 
 /// Reads the requests in flight, and the numbers of requests.
 extension RingReader {
-  /// Returns the running and the trapped requests, oldest first.
+  /// Returns the running requests and the trapped requests (those that a trap ended), oldest first.
   ///
   /// If an entry is damaged, only its own request is lost. A request that ends during the read is not returned.
   func requests(_ header: PrivateCopy<cs_ring_header>, losses: inout Losses) -> RingContents.Requests {
@@ -24,8 +24,8 @@ extension RingReader {
 
   /// Reads only the requests with the given numbers.
   ///
-  /// The result includes running and trapped requests. When a trap is contained, the process announces the incident
-  /// before it marks the request as trapped.
+  /// The result includes running requests, because the process announces the incident of a contained trap before it
+  /// marks the request as trapped.
   public func requests(numbered numbers: Set<UInt64>) -> [RingContents.Request] {
     guard version == .current, !numbers.isEmpty else { return [] }
     var found: [RingContents.Request] = []
@@ -47,7 +47,7 @@ extension RingReader {
     }
   }
 
-  /// Returns the number of entries up to the last one that was ever used.
+  /// Returns the number of entries up to the last entry that was ever used.
   private func used(_ header: PrivateCopy<cs_ring_header>) -> Int {
     min(Int(clamping: header[\.request_high]), RingLayout.requestLimit)
   }
@@ -74,7 +74,7 @@ extension RingReader {
     case trapped(RingContents.Request)
   }
 
-  /// Returns whether the entry has the state of a trapped request; does not read the request.
+  /// Returns whether the entry contains a trapped request, without reading the request.
   private func isTrapped(_ index: Int) -> Bool {
     let offset = RingLayout.request(index)
     // The assertions of RingLayout ensure that the entry `index` is inside the ring and aligned.

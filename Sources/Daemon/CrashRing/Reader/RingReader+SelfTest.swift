@@ -1,7 +1,7 @@
 internal import CShimRing
 
 extension RingReader {
-  /// Reads the result of the program's last guard self-test.
+  /// Reads the result of the last self-test of the program's guards.
   ///
   /// Returns nil in three cases: the program has not run the self-test, the result changed during every attempt, or the
   /// result is inconsistent.
@@ -20,7 +20,7 @@ extension RingReader {
     return nil
   }
 
-  /// Returns the result; nil if it is inconsistent.
+  /// Returns the result of the self-test; nil if it is inconsistent.
   ///
   /// The number of checks must be at least the number of tested kinds. The number of failures must be at least the
   /// number of failing kinds.
@@ -44,7 +44,7 @@ public struct GuardSelfTest: Sendable, Equatable {
   public var time_ns: UInt64
   /// The numbers of the guard kinds that were tested, in ascending order.
   ///
-  /// This version of crashd possibly does not define some of these kinds.
+  /// This version of crashd may not define some of these kinds.
   public var asked: [Int]
   /// The numbers of the guard kinds with at least one failed check.
   ///

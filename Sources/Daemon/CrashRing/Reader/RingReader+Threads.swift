@@ -2,7 +2,8 @@ internal import CShimRing
 internal import CrashReport
 
 extension RingReader {
-  /// Returns the threads of the thread sweep whose records are complete, in the order of the sweep.
+  /// Returns the threads with complete records that the thread sweep (the sampling of all threads at a crash) recorded,
+  /// in the order of the sweep.
   ///
   /// - Parameters:
   ///   - header: A copy of the ring's header, which contains the counts.
@@ -68,7 +69,7 @@ extension RingReader {
 
   /// Returns the letter by which the kernel denotes the state of a thread.
   ///
-  /// For all other values, the result is empty.
+  /// The result is empty if the value is not a letter.
   private func letter(_ value: UInt32) -> String {
     guard let byte = UInt8(exactly: value), byte < 0x80 else { return "" }
     let scalar = Unicode.Scalar(byte)

@@ -1,7 +1,7 @@
 internal import CShimRing
 internal import CrashReport
 
-/// Reads a ring.
+/// Reads a ring: the memory that a process shares with crashd, in which it records its crashes.
 ///
 /// The bytes of the ring are untrusted and can change during the read. For any contents of the ring, the reader does
 /// not trap, and its run time is limited. The reader copies each part into private memory, checks the copy, and then
@@ -17,7 +17,7 @@ public struct RingReader: @unchecked Sendable {
   let architecture: Architecture
   /// The parts of the ring that the process has used.
   ///
-  /// If the value is nil, the process could have used any part.
+  /// If the value is nil, the reader assumes that the process has used all parts.
   var used: UsedParts?
 
   /// Checks that the bytes are a ring with a known format version and a known architecture.
@@ -62,12 +62,11 @@ public struct RingReader: @unchecked Sendable {
   /// - Returns: The contents, in private memory.
   public func contents(hasEnded: Bool = true) -> RingContents {
     var losses = Losses()
-    // Ordering: read the records before the tables. A signal handler adds its images to the table before it commits its
-    // record. Therefore, the tables contain the images of each committed record.
+    // Ordering: read the records before the tables. A signal handler writes to the tables before it commits its record.
+    // Therefore, the tables contain the images of each committed record.
     let records = records(hasEnded: hasEnded, losses: &losses)
     var rest = self
-    // Ordering: read the tables after the records. Therefore, the tables contain everything that a signal handler wrote
-    // before it committed its record.
+    // Ordering: copy the tables only now, after the records, for the same reason.
     rest.used?.readTables()
     return rest.contents(records, losses: losses)
   }
@@ -121,7 +120,7 @@ public struct RingReader: @unchecked Sendable {
     return (incidents, protectedClasses(header, losses: &losses), images)
   }
 
-  /// Whether the process has possibly used the entry at `offset`.
+  /// Whether the process may have used the entry at `offset`.
   ///
   /// If the result is false, the first word of the entry is zero.
   func mayBeUsed(_ offset: Int) -> Bool { used?.contains(offset) ?? true }

@@ -1,17 +1,19 @@
 internal import CShimRing
 internal import CrashReport
 
-/// A record line, which the handler of a process prints if it can reach neither crashd nor a spool directory.
+/// A record line: a crash record as one line of text.
+///
+/// The crash handler of a process prints it if it can reach neither crashd nor a spool directory.
 ///
 /// docs/record-line.md explains the format. Every byte of the line is untrusted. The length of a line and the number of
-/// bytes that its pieces fill are limited. Therefore, the time and the memory for reading a line are limited, too.
+/// ring bytes that it describes are limited. Therefore, the time and the memory for reading a line are limited, too.
 public struct RecordLine: Sendable, Equatable {
-  /// The mark that begins every record line, of any version of the format.
+  /// The string with which every record line begins, in any version of the format.
   public static let mark = String(CS_RECORD_LINE_PREFIX.prefix { $0 != ":" }) + ":"
   /// The maximum number of bytes in a line, with its mark and its newline.
   public static let limitBytes = Int(CS_RECORD_LINE_LIMIT_BYTES)
 
-  /// Bytes of the ring, from an offset on.
+  /// A range of bytes of the ring, which the line describes.
   ///
   /// All pieces are within a ring of the current version. A later piece overwrites an earlier one.
   public struct Piece: Sendable, Equatable {
@@ -30,7 +32,8 @@ public struct RecordLine: Sendable, Equatable {
 
   /// Reads a line, from its mark to its last base64url digit.
   ///
-  /// Digits after the length that the payload states are ignored.
+  /// The digits after the mark encode the payload. Its first two bytes state its length. Digits after this length are
+  /// ignored.
   public init(_ text: some StringProtocol) throws(RecordLineError) {
     let text = Array(text.utf8.prefix(Self.limitBytes))
     guard text.starts(with: Self.mark.utf8) else { throw .noMark }
@@ -56,7 +59,7 @@ public struct RecordLine: Sendable, Equatable {
     cut = Self.cut(in: contents.prefix(Self.headBytes))
   }
 
-  /// Reads the ring of the line.
+  /// Decodes the ring that the line describes, and reads its contents.
   /// - Throws: `RecordLineError.ring` or `RecordLineError.noCrash`.
   public func contents() throws(RecordLineError) -> RingContents {
     let contents: RingContents
@@ -151,7 +154,7 @@ private struct Base64Digits {
 
   init(_ digits: ArraySlice<UInt8>) { rest = digits }
 
-  /// Whether the bits of the last digit that belong to no byte are zero.
+  /// Whether the unused bits of the last digit, which belong to no byte, are zero.
   var restIsZero: Bool { bits & (1 << bitCount - 1) == 0 }
 
   /// Decodes the next `count` bytes; fewer if a character is not a base64url digit.

@@ -2,14 +2,14 @@ internal import CShimRing
 
 /// Reads the pieces in the payload of a record line.
 ///
-/// The number of bytes that the pieces fill is limited, because a piece of a few bytes can repeat a value any number of
-/// times.
+/// A piece is a range of bytes of the ring. The number of bytes that all pieces fill is limited, because a few bytes of
+/// the payload can repeat a value any number of times.
 struct RecordLineReader {
   private var rest: ArraySlice<UInt8>
-  /// The addresses relative to which the line encodes address literals; see cs_record_line.h.
+  /// The base addresses: the line encodes an address as the difference from one of them; see cs_record_line.h.
   private var bases = [UInt64](repeating: 0, count: Int(CS_RECORD_LINE_BASE_COUNT))
   private var nextBase = 1
-  /// The number of bytes that further pieces are allowed to fill.
+  /// The number of ring bytes that further pieces are allowed to fill.
   private var room = Int(CS_RECORD_LINE_RING_LIMIT_BYTES)
   private var end: UInt64 = 0
 
@@ -27,7 +27,7 @@ struct RecordLineReader {
     let offset = end &+ Self.signed(place >> 1)
     let isWords = UInt32(place & 1) == CS_RECORD_LINE_KIND_WORDS
     let count = try varint()
-    // Compare the number of repetitions first, because the number of bytes could overflow.
+    // Compare `count` itself first, because `count * 8` could overflow.
     guard count <= UInt64(room), isWords ? count * 8 <= UInt64(room) : true else {
       throw .malformed("its pieces fill too many bytes")
     }

@@ -1,5 +1,7 @@
 /// Finds record lines in a log, in one pass.
 ///
+/// Each begins with a fixed string, the mark.
+///
 /// The log can have any bytes and lines of any length. Memory is limited by the length of one record line, and time is
 /// linear in the length of the log.
 public struct RecordScanner: Sendable {
@@ -7,7 +9,7 @@ public struct RecordScanner: Sendable {
   public struct Found: Sendable, Equatable {
     /// The number of the line in the log, from 1.
     public var line: Int
-    /// The text, from its mark to the last character that a record line can have.
+    /// The text, from its mark up to the first character that a record line cannot contain.
     public var text: String
 
     /// Creates a value from its parts.
@@ -15,7 +17,7 @@ public struct RecordScanner: Sendable {
   }
 
   private static let mark = Array(RecordLine.mark.utf8)
-  /// For each number of matching characters, the number of the mark's characters that still match after a mismatch.
+  /// For each number of matched characters of the mark, the number of characters that still match after a mismatch.
   ///
   /// The index is the number of characters that matched before the mismatch, minus 1. The array is the failure function
   /// of Knuth, Morris and Pratt.
@@ -26,7 +28,7 @@ public struct RecordScanner: Sendable {
   private var line = 1
   /// The number of characters at the start of the mark that match the end of the bytes read so far.
   private var matched = 0
-  /// The text so far, from its mark on; empty if the scanner is not inside a text.
+  /// The text that the scanner is reading, from its mark on; empty if the scanner is outside such a text.
   private var text: [UInt8] = []
 
   /// Creates a scanner at the beginning of a log.
@@ -46,7 +48,7 @@ public struct RecordScanner: Sendable {
     return nil
   }
 
-  /// Returns the text with which the log ends; nil if the log does not end within a text.
+  /// Returns the text that reaches to the end of the log; nil if there is none.
   public mutating func end() -> Found? {
     defer { text = [] }
     return found(text)

@@ -1,6 +1,6 @@
 import CrashReport
 
-/// The number of events of one kind in one program, which becomes one sample in crashd's metrics.
+/// The number of events of one kind in one program: a row in the store, and a sample in crashd's metrics.
 ///
 /// A metric should have few different label values, but programs choose their own names, which are label values.
 /// Therefore, the names are shortened, and the numbers of programs and rows of each user are limited. Events of
@@ -39,9 +39,12 @@ public struct EventCount: Codable, Sendable, Equatable {
   ///
   /// If there are more rows, the oldest row of the user with the most rows is removed.
   public static let totalLimit = 4_096
-  /// The time without events, in seconds, after which a program can be removed if its user has too many programs.
+  /// The time without events, in seconds, after which a program's rows can be removed if its user has too many
+  /// programs.
   static let rest_s = 7 * 86_400
-  /// The maximum value of a count, which ensures that sums of counts cannot overflow.
+  /// The maximum value of a count.
+  ///
+  /// With it, sums of counts cannot overflow.
   static let mostEvents = 1 << 40
 }
 
@@ -66,7 +69,7 @@ extension EventCount {
     (count, last) = (isTooMany ? 0 : min(max(0, more), Self.mostEvents), incident.last)
   }
 
-  /// Returns the same event with the name `other`, for a user who has no room for another row.
+  /// Returns the same event with the name `other`, for a user who has reached a limit (`lack`).
   func other(_ lack: FullShares.Lack) -> EventCount {
     var other = self
     (other.program, other.unit) = ("other", "")

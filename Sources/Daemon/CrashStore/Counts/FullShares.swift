@@ -37,8 +37,8 @@ final class FullShares: Sendable {
   func note(_ lack: Lack, _ event: EventCount.Event, _ share: Int64) {
     findings.withLock { findings in
       let now = ContinuousClock.now
-      // Remove the entries that have expired. There are few entries, because each user with an entry has many rows and
-      // the total number of rows is limited.
+      // Remove the entries that have expired. There are few entries: each user with an entry has many rows, and the
+      // total number of rows is limited.
       findings = findings.filter { $0.value.end > now }
       findings[Key(event: event, share: share)] = Finding(lack: lack, end: now + Self.rest)
     }

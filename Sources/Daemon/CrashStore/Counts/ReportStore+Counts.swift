@@ -94,8 +94,8 @@ extension ReportStore {
 
   /// Returns the row that must be inserted for an event that has no row yet.
   ///
-  /// The result is the event's own row, or a row of `other` if the user has reached a limit. This method is called only
-  /// for new rows, so a large number of equal crashes causes its cost only once.
+  /// The result is the event's own row, or a row of `other` if the user has reached a limit. This method is expensive,
+  /// but it is called only for new rows: many equal crashes cause only one call.
   private static func admitted(
     _ event: EventCount.Event, _ new: EventCount, of owner: Int64, _ fairShare: FairShare, _ full: FullShares,
     in database: Database
@@ -118,7 +118,7 @@ extension ReportStore {
 
   /// The numbers of programs and rows that are charged to a user.
   ///
-  /// All owners whose rows are charged to this user are included in the numbers.
+  /// The rows of several owners can be charged to one user: the numbers are sums over these owners.
   private struct Use {
     var programs = 0
     var rows = 0

@@ -4,7 +4,7 @@ public struct HealthCounts: Codable, Sendable, Equatable {
   public var time_ms = 0
   /// The part of the running time in which another build of the program ran as well, in milliseconds.
   public var shared_ms = 0
-  /// The requests that began.
+  /// The number of requests that began.
   public var begun = 0
   /// The number of requests that ended without an error.
   public var finished = 0
@@ -15,7 +15,9 @@ public struct HealthCounts: Codable, Sendable, Equatable {
   /// The number of processes that a crash ended.
   public var crashes = 0
 
-  /// The maximum of each count, which ensures that sums of counts cannot overflow.
+  /// The maximum of each count.
+  ///
+  /// With it, sums of counts cannot overflow.
   public static let most = 1 << 50
 
   /// Creates counts that are all zero.
@@ -59,7 +61,7 @@ public struct HealthKey: Hashable, Sendable {
   public func isSameProgram(as other: HealthKey) -> Bool { owner == other.owner && program == other.program }
 }
 
-/// Counts to add to a build.
+/// The counts that a call of `add(health:marks:)` adds to a build.
 public struct HealthChange: Sendable, Equatable {
   /// The build.
   public var key: HealthKey
@@ -73,7 +75,8 @@ public struct HealthChange: Sendable, Equatable {
   public var last: String
   /// The counts for each hour; the key is the number of hours since 1970.
   public var hours: [Int: HealthCounts] = [:]
-  /// The numbers of restarts after a crash, by hour and then by the bucket of the time until the program ran again.
+  /// The numbers of restarts after a crash, by hour and then by histogram bucket: the range of the time until the
+  /// program ran again.
   public var returns: [Int: [Int: Int]] = [:]
 
   /// Creates a change without counts.
@@ -120,6 +123,7 @@ public struct StoredHealth: Sendable, Equatable {
   public var last: String
   /// The counts of the requested period.
   public var counts: HealthCounts
-  /// The numbers of restarts after a crash in the requested period, by bucket.
+  /// The numbers of restarts after a crash in the requested period, by the histogram bucket of the time until the
+  /// restart.
   public var returns: [Int: Int] = [:]
 }

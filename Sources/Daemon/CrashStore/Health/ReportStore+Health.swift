@@ -11,12 +11,12 @@ extension ReportStore {
   public static let healthRowLimit = 200_000
   /// The maximum number of stored marks of processes.
   public static let healthProcessLimit = 16_384
-  /// The largest number of a range of times until a program ran again.
+  /// The highest number of a histogram bucket for the times until a program ran again after a crash.
   public static let healthLastBucket = 120
 
   /// Adds counts, and stores the marks of the counted processes, in one transaction.
   ///
-  /// Therefore, if crashd is killed, it neither counts anything twice nor loses counts that an earlier call stored.
+  /// With one transaction, a crashd that is killed neither counts anything twice nor loses counts that it stored.
   /// - Throws: `StoreError.unavailable`.
   public func add(health changes: [HealthChange], marks: [HealthMark]) throws(StoreError) {
     try Self.translating(path) {
@@ -45,7 +45,8 @@ extension ReportStore {
     "\($0) = min(\($0) + excluded.\($0), \(HealthCounts.most))"
   }.joined(separator: ", ")
 
-  /// The conflict rule for a row that is copied from a damaged database and that the new store already has.
+  /// The SQL conflict rule of each health table, for copying its rows from a damaged database: if the new store already
+  /// has the row, the counts are added.
   static let addsHealth = [
     "health_builds": " ON CONFLICT DO UPDATE SET first = min(first, excluded.first), \(adds)",
     "health_hours": " ON CONFLICT DO UPDATE SET \(adds)",
@@ -125,7 +126,7 @@ extension ReportStore {
     }
   }
 
-  /// Removes counts and marks that are older than the limit or exceed the maximum numbers.
+  /// Removes counts that are older than `healthHours`, and the oldest counts and marks beyond the maximum numbers.
   /// - Throws: `StoreError.unavailable`.
   public func forgetHealth(hour: Int) throws(StoreError) {
     let fairShare = fairShare

@@ -2,10 +2,10 @@ import GRDB
 
 // Reads release health.
 extension ReportStore {
-  /// Returns the builds in the order of first seen, with the counts since an hour, or since they were first seen.
+  /// Returns the builds, sorted by the time when they were first seen, with their counts since the given hour.
   /// - Parameters:
   ///   - name: A part of the program's name; nil selects all programs.
-  ///   - hour: The first hour of the period, in hours since 1970.
+  ///   - hour: The first hour of the period, in hours since 1970; nil for all counts of each build.
   ///   - visibility: The users whose builds the caller may read.
   /// - Returns: The builds.
   /// - Throws: `StoreError.unavailable`.
@@ -55,15 +55,17 @@ extension ReportStore {
     }
   }
 
-  // A damaged store can have any value in any column, which must not end crashd. The queries therefore cast each value to
-  // the type of its column, skip impossible hours, and limit each count.
+  // A damaged store can have any value in any column. Such a value must not end crashd. Therefore, the queries cast
+  // each value to the type of its column, skip impossible hours, and limit each count.
 
-  /// The range of hours, in which no sum or difference of hours overflows.
+  /// The range of valid hours.
+  ///
+  /// No sum or difference of two such hours overflows.
   private static let hours = "BETWEEN 0 AND \(1 << 32)"
 
   /// The sum of a column, from 0 to `HealthCounts.most`.
   ///
-  /// The sum of a positive and a negative infinity is NULL.
+  /// The code replaces NULL, which is SQLite's sum of a positive and a negative infinity.
   private static func sum(of column: String) -> String {
     "CAST(ifnull(min(max(total(\(column)), 0), \(HealthCounts.most)), 0) AS INTEGER)"
   }
@@ -89,14 +91,15 @@ extension ReportStore {
     return counts
   }
 
-  /// Selects at most `limit` builds, the first ones of each user, so that one user cannot displace the builds of others.
+  /// Selects at most `limit` builds: the first ones of each user, so that the builds of one user cannot displace those
+  /// of others.
   public func fairShare(_ limit: Int, of builds: [StoredHealth]) -> [StoredHealth] {
     fairShare.first(limit, of: builds) { $0.key.owner }
   }
 
   /// Returns the counts of a build by hour, oldest first.
   ///
-  /// A damaged store can have more hours than the store keeps. The newest ones are then returned.
+  /// If a damaged store has more hours than a store keeps, only the newest ones are returned.
   /// - Throws: `StoreError.unavailable`.
   public func healthHours(of key: HealthKey) throws(StoreError) -> [(hour: Int, counts: HealthCounts)] {
     let pool = try pool

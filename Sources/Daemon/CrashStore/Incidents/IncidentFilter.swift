@@ -4,6 +4,8 @@ import GRDB
 
 // Builds the SQL conditions of a filter for incidents.
 extension IncidentFilter {
+  /// The SQL condition of a filter.
+  ///
   /// Fields that have no column are read from the JSON of each row.
   ///
   /// Reading JSON is fast enough here, because there are at most 10,000 rows.

@@ -17,8 +17,8 @@ extension ReportStore {
     public var isLast: Bool
     /// The number of incidents before `end` that cannot be read, or that were evicted and not stored again.
     ///
-    /// The filter does not affect the number `lost`. The store remembers at most 10,000 evicted incidents, and does not
-    /// count earlier evictions.
+    /// The number also includes incidents that the filter excludes. The store remembers at most 10,000 evicted
+    /// incidents, and does not count earlier evictions.
     public var lost: Int
   }
 
@@ -62,9 +62,10 @@ extension ReportStore {
     }
   }
 
-  /// Returns the cursor of the incident that was stored last, or the first possible cursor.
+  /// Returns the cursor after all incidents, or the cursor before all incidents.
   ///
-  /// If `isNewest` is false, the result is the cursor before the first incident.
+  /// If `isNewest` is true, the result is the cursor of the incident that was stored last; otherwise, the cursor before
+  /// the first incident.
   /// - Throws: `StoreError.unavailable`.
   public func incidentCursor(isNewest: Bool) throws(StoreError) -> StoreCursor {
     let (pool, epoch) = try current
@@ -95,13 +96,13 @@ extension ReportStore {
 
   /// Returns the highest number that the store has assigned to an incident.
   ///
-  /// The incident with the returned number could have been evicted.
+  /// The incident with this number may already have been evicted.
   static func newestIncident(in database: Database) throws -> Int64 {
     if let last = try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'incidents'") {
       return last
     }
-    // The parameter `database` can be a database that was set aside. A database with an older schema does not record
-    // the assigned numbers.
+    // The parameter `database` can be a damaged database of an older crashd that was set aside. A database with an
+    // older schema does not record the assigned numbers.
     return try Int64.fetchOne(database, sql: "SELECT max(rowid) FROM incidents") ?? 0
   }
 }

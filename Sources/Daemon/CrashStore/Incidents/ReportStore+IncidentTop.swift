@@ -3,7 +3,7 @@ import CrashReport
 import GRDB
 
 extension ReportStore {
-  /// Returns the numbers of occurrences of similar incidents, most frequent first.
+  /// Returns the numbers of occurrences of the incidents with the same `key`, most frequent first.
   /// - Throws: `StoreError.unavailable`.
   public func topIncidents(
     by key: IncidentSum.Key, _ filter: IncidentFilter = IncidentFilter(), visibility: Visibility = .all, limit: Int

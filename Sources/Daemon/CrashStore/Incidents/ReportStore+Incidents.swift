@@ -13,7 +13,7 @@ extension ReportStore {
   /// The maximum number of evicted incidents whose numbers the store remembers.
   ///
   /// The limit is divided among users in the same way as `incidentLimit`. If a subscriber has missed more incidents
-  /// than the store remembers, the number of lost incidents that it receives is only a lower bound.
+  /// than the store remembers, it receives too low a number of lost incidents.
   static let evictedIncidentLimit = 10_000
 
   /// Stores the incidents that one reading of a ring found, or updates their counts, in one transaction.
@@ -26,8 +26,8 @@ extension ReportStore {
       try write { database in
         for (incident, json) in rows {
           try Self.count(incident, fairShare, full, in: database)
-          // An incident that is stored again gets a new row as well, with the next number. Numbers are assigned in the
-          // order in which crashd stores incidents, because a process must not be able to influence the order.
+          // An incident that is stored again also gets a new row, with the next number. crashd assigns the numbers in
+          // the order in which it stores incidents, so that a process cannot influence them.
           try database.cachedStatement(
             sql: """
               INSERT OR REPLACE INTO incidents (id, uid, name, subject, source, last, json)
@@ -51,7 +51,7 @@ extension ReportStore {
     }
   }
 
-  /// Adds to the event counts the occurrences since the incident was last stored.
+  /// Adds the occurrences since the incident was last stored to the event counts.
   private static func count(
     _ incident: IncidentReport, _ fairShare: FairShare, _ full: FullShares, in database: Database
   ) throws {

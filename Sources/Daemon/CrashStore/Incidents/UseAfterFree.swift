@@ -12,7 +12,7 @@ struct UseAfterFree: Encodable, PersistableRecord {
   static let databaseTableName = "use_after_frees"
   /// The maximum number of JSON bytes that `fill` reads.
   ///
-  /// Incidents that `fill` does not read are not in any group. The limit is reached only if processes make their
+  /// Older incidents beyond this limit are not in any group. The limit is reached only if processes make their
   /// incidents large on purpose.
   static let fillLimitBytes = 256 << 20
   private static let nameLimitBytes = 2_048
@@ -48,7 +48,7 @@ struct UseAfterFree: Encodable, PersistableRecord {
     guard incident.id.utf8.count <= Self.wordLimitBytes else { return nil }
     switch (incident.source, incident.kind) {
     case (.quarantine, _): break
-    // Exclude an out-of-bounds access, because it has no relation to the deallocation of the object.
+    // Other incidents of guard pages, such as out-of-bounds accesses, are not uses after free.
     case (.pages, .read), (.pages, .write), (.pages, .doubleFree): break
     default: return nil
     }

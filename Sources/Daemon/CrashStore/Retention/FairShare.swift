@@ -13,7 +13,7 @@ public struct FairShare: Sendable {
 
   private let rule: Rule
 
-  /// Creates a division in which the closure `rule` returns the user to whom items are charged.
+  /// Creates a division; the closure `rule` decides to whom the items of a user are charged.
   public init(_ rule: @escaping Rule = { $0 }) { self.rule = rule }
 
   /// Returns for each user the number of items that must be removed so that at most `limit` items remain.
@@ -45,8 +45,8 @@ public struct FairShare: Sendable {
     }
   }
 
-  /// Returns the user with the most items in the account that is charged with the most items; nil if there are no
-  /// items.
+  /// Finds the account that is charged with the most items, and returns the user in it with the most items; nil if
+  /// there are no items.
   func largest(of amounts: [Int64: Int]) -> Int64? {
     let shares = grouped(amounts)
     let sums = shares.mapValues { $0.values.reduce(0, +) }
@@ -67,6 +67,8 @@ public struct FairShare: Sendable {
     return shares
   }
 
+  /// Returns the number of items that each user can keep, in at most `limit` items.
+  ///
   /// The loop starts with the user who has the fewest items.
   ///
   /// If a user has fewer items than an equal part of the limit, the unused rest of this part is divided among the users
@@ -99,7 +101,7 @@ extension ReportStore {
   ) throws {
     let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM \(table)") ?? 0
     guard count > limit else { return }
-    // A damaged store can have a value of another type in the column.
+    // Cast the uid, because a damaged store can have a value of another type in the column.
     let rows = try Row.fetchAll(
       database, sql: "SELECT CAST(uid AS INTEGER) AS uid, count(*) AS count FROM \(table) GROUP BY \(table).uid")
     let counts = rows.map { row -> (Int64, Int) in (row["uid"], row["count"]) }

@@ -15,8 +15,8 @@ struct NewestBuilds {
   private mutating func builds(of executable: String, _ uid: Int64, in database: Database) throws -> [String] {
     let name = "\(uid) \(executable)"
     if let builds = known[name] { return builds }
-    // In the index of each table, the query jumps from one build to the next build. The query is fast, because a
-    // program has few builds, and many reports of each build.
+    // In the index of each table, the query jumps from the first row of one build to the first row of the next build.
+    // This is fast, because a program has few builds, but many reports of each build.
     let builds = try String.fetchAll(
       database,
       sql: """

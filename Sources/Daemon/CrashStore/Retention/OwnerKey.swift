@@ -5,8 +5,9 @@ import CrashReport
 /// The owner of a row is the user who is allowed to read the row.
 ///
 /// For a process with more privileges than its user, the key is the uid plus a bit that no uid contains. Therefore, a
-/// query for the uid alone does not find the rows of this process. Rows with this bit belong to a separate owner,
-/// although they are charged to the same user. Therefore, these rows cannot evict the user's own rows.
+/// query for the uid alone does not find the rows of this process. Rows with this bit are charged to the same user, but
+/// belong to a separate owner. When rows are evicted, the user's part of the limit is divided between the two owners,
+/// so the rows of one cannot displace all rows of the other.
 enum OwnerKey {
   /// The bit that is set for processes with more privileges than their user.
   static let restricted: Int64 = 1 << 32

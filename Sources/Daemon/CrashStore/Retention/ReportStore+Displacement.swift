@@ -17,8 +17,8 @@ extension ReportStore {
 
   /// Writes the contents of the open database to a new file at the same path, and then uses this new file.
   ///
-  /// If another file is at this path, the method renames it and never deletes it. Cursors stay valid, because the new
-  /// database is an exact copy.
+  /// If another file is now at this path, the method renames it and never deletes it. Cursors stay valid, because the
+  /// new database is an exact copy.
   /// - Parameter time: The current time, which becomes a part of the new name of the other file.
   /// - Returns: The new name of the other file; nil if there was no other file.
   /// - Throws: `StoreError.unavailable`. After an error, the store continues to use the open database, which still has
@@ -56,9 +56,11 @@ extension ReportStore {
     }
   }
 
-  /// If the log at the path belongs to another database, this method renames both files.
+  /// Renames a file that was put at the path in place of the open database, and returns its new name; nil if there is
+  /// none.
   ///
-  /// The reason is that the log can have transactions that the database file does not have.
+  /// If the write-ahead log at the path belongs to the other file, it is renamed, too, because it can contain
+  /// transactions that this file lacks. Otherwise, the log is deleted.
   private static func setAside(_ path: String, _ files: StoreFiles, at time: String) throws -> String? {
     let isReplaced = unsafe access(path, F_OK) == 0 && !files.isDatabase(at: path)
     if !isReplaced || files.isLog(at: path) { _ = unsafe unlink(path + "-wal") }

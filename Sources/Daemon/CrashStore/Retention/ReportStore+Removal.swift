@@ -6,12 +6,12 @@ import GRDB
 extension ReportStore {
   /// The maximum number of removed events that the store records individually.
   ///
-  /// For earlier removed events, the store records only how many of them are in each block of event numbers.
+  /// For earlier removed events, the store records only how many of them are in each block of 1,024 event numbers.
   static let removedLimit = 100_000
   static let tallyBlock: Int64 = 1_024
   /// The maximum number of reports that are removed in one transaction.
   ///
-  /// The number is low, because crashd cannot store crashes during the transaction.
+  /// The number is low, because crashd cannot store crashes during such a transaction.
   static let removalBatch = 64
 
   /// The number of removed events that a subscriber has missed.
@@ -71,7 +71,7 @@ extension ReportStore {
     return id
   }
 
-  /// Removes some of the reports of crashes that occurred before a time.
+  /// Removes at most `removalBatch` reports of crashes that occurred before a time.
   ///
   /// The caller must repeat the call until it removes no report.
   /// - Returns: The number of removed reports.
@@ -139,12 +139,12 @@ extension ReportStore {
     try Self.translating(path) { try write { try Self.foldRemoved(beyond: limit, in: $0) } }
   }
 
-  /// Replaces the records of the earliest removed events by one count for each block of event numbers.
+  /// Replaces the records of the earliest removed events by one count for each block of `tallyBlock` event numbers.
   static func foldRemoved(beyond limit: Int, in database: Database) throws {
     let last = try Int64.fetchOne(
       database, sql: "SELECT seq FROM removed ORDER BY seq DESC LIMIT 1 OFFSET ?", arguments: [limit])
     guard let last else { return }
-    // Only complete blocks are replaced. Therefore, each block is counted in only one of the two tables.
+    // Replace only complete blocks, so that each block is counted in only one of the two tables.
     let end = last / tallyBlock * tallyBlock
     try database.execute(
       sql: """

@@ -30,7 +30,7 @@ extension ReportStore {
     public var raw: [UInt8]
   }
 
-  /// The maximum number of raw records that are copied without their reports.
+  /// The maximum number of raw records without reports that a rescue returns.
   private static let orphanLimit = 256
 
   /// Renames the files of a database, including its write-ahead log.
@@ -164,7 +164,7 @@ extension ReportStore {
 
   /// Continues the event numbers of the old database, so that the cursors of subscribers stay valid.
   ///
-  /// The numbers can be continued only if they can be read and the new database has stored no event yet.
+  /// This is possible only if the old numbers can be read and the new database has stored no event or incident yet.
   private func takeOverCursors(from aside: String) throws(StoreError) -> Bool {
     let found = try? Self.openReadOnly(aside).read { database in
       (

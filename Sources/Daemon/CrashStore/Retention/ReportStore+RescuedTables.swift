@@ -1,9 +1,9 @@
-// Copies the tables other than the reports when the contents of a database that was set aside are rescued.
+// Copies the tables other than those of reports from a damaged database that was set aside.
 import GRDB
 
 extension ReportStore {
-  /// The copied counts are added to the existing counts, because the new store already counts events while the old
-  /// database is read.
+  /// The SQL that adds copied counts to existing counts: the new store already counts events while the old database is
+  /// read.
   private static let addsCounts = """
      ON CONFLICT DO UPDATE SET last = max(last, excluded.last),
       count = min(count + max(0, CAST(excluded.count AS INTEGER)), \(EventCount.mostEvents))
@@ -11,8 +11,8 @@ extension ReportStore {
 
   /// Copies all tables with data except the tables of reports.
   ///
-  /// All rows of each table that can be read are copied. Incidents keep their numbers only if cursors stay valid.
-  /// Otherwise, the incidents get new numbers, like new incidents.
+  /// If a table cannot be read, it is not copied. Incidents keep their numbers only if cursors stay valid. Otherwise,
+  /// the incidents get new numbers, like new incidents.
   func takeOverTables(from old: DatabaseQueue, keepsNumbers: Bool) {
     let tables = [
       "group_states", "group_past", "incidents", "evicted_incidents", "dangling_services", "dangling_events",
@@ -27,8 +27,7 @@ extension ReportStore {
       let sql =
         "INSERT OR IGNORE INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(marks))"
         + (table == "event_counts" ? Self.addsCounts : Self.addsHealth[table] ?? "")
-      // A table whose layout differs from the current schema is not copied. The file that was set aside still contains
-      // this table.
+      // A table whose layout differs from the current schema is not copied, but remains in the file that was set aside.
       try? write { database in
         let newest = hasNumbers ? try Self.newestIncident(in: database) : 0
         for row in rows {
@@ -50,8 +49,8 @@ extension ReportStore {
             SELECT 1 FROM incidents i WHERE i.id = evicted_incidents.id AND i.uid = evicted_incidents.uid)
           """)
     }
-    // The rows of `use_after_frees` are computed from the incidents and not copied, so that their sums do not depend on
-    // a damaged table.
+    // Compute the rows of `use_after_frees` from the incidents instead of copying them, because the old table can be
+    // damaged.
     try? write { try UseAfterFree.fill(in: $0) }
   }
 }

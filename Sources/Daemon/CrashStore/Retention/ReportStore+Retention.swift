@@ -8,8 +8,8 @@ extension ReportStore {
   ///
   /// If there are more hourly counts, the oldest counts of the user with the most counts are removed.
   public static let historyLimit = 100_000
-  /// The factor by which a group is allowed to exceed the maximum number of reports, while subscribers have not read
-  /// all reports of the group.
+  /// The factor by which a group may exceed the maximum number of reports while subscribers have not read all of its
+  /// reports.
   private static let readersPatience = 10
   private static let readersHour_s = 3_600
   /// The maximum number of free pages that one transaction returns to the file system.
@@ -23,7 +23,7 @@ extension ReportStore {
     case gaveBack(pages: Int)
   }
 
-  /// Performs one small step of retention in one transaction.
+  /// Performs one small step of retention (the removal of reports by the policy) in one transaction.
   ///
   /// The caller must repeat the call until the result is nil.
   /// - Parameters:
@@ -33,8 +33,8 @@ extension ReportStore {
   ///   - freeBytes: The free space of the file system in bytes; nil if it is unknown.
   ///   - readers: The cursor of the connected subscriber that has read the fewest events; nil if no subscriber is
   ///     connected. A report is not removed from its group until this subscriber, and each named subscriber that was
-  ///     active in the last hour, have read it. This rule does not apply to a group with more than ten times the
-  ///     permitted number of reports.
+  ///     active in the last hour, have read it. In a group with more than ten times the permitted number of reports,
+  ///     unread reports are removed, too.
   /// - Returns: The result of the step; nil if there is nothing to do.
   /// - Throws: `StoreError.unavailable`, `corrupt`.
   public func retain(
@@ -49,7 +49,9 @@ extension ReportStore {
     return try shrink(policy, freeBytes: freeBytes)
   }
 
-  /// Ends a retention pass: removes counts that are too old, and makes the next pass check the skipped groups again.
+  /// Ends a retention pass: removes hourly counts that are too old.
+  ///
+  /// The groups that this pass skipped are checked again in the next pass.
   /// - Throws: `StoreError.unavailable`, `corrupt`.
   public func forgetHistory(_ policy: RetentionPolicy, now_ns: UInt64) throws(StoreError) {
     grown.withLock { grown in
@@ -246,8 +248,7 @@ extension ReportStore {
         let before = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
         try database.execute(sql: "PRAGMA incremental_vacuum(\(Self.vacuumPages))")
         let after = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
-        // While another thread reads the database, SQLite cannot shorten the file. In this case, a later checkpoint
-        // shortens the file.
+        // While another thread reads the database, SQLite cannot shorten the file. A later checkpoint then does this.
         do { try database.checkpoint(.truncate) } catch let error as DatabaseError
           where error.resultCode == .SQLITE_BUSY
         {}

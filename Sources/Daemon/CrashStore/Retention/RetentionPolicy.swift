@@ -14,11 +14,12 @@ public struct RetentionPolicy: Sendable, Equatable {
   public var reportsPerGroup = 100
   /// The number of bytes that must stay free on the file system.
   ///
-  /// Retention removes reports to keep this number of bytes free.
+  /// If less is free, retention removes reports.
   public var keepFreeBytes = 1 << 30
-  /// The size of the database in bytes below which retention removes no reports because of a full file system.
+  /// The minimum size of the database in bytes: if it is smaller, retention removes no reports to keep the file system
+  /// free.
   public var minimumBytes = 16 << 20
-  /// The time in seconds for which a group's count includes removed reports.
+  /// The time in seconds for which a group still counts a removed report.
   public var history_s = 400 * 86_400
 
   /// Creates the default policy.
@@ -39,16 +40,16 @@ public enum RetentionReason: String, Sendable, CaseIterable {
   case asked
 }
 
-/// The groups that possibly have more reports than the policy permits.
+/// The groups that may have more reports than the policy permits.
 struct GrownGroups {
   struct Name: Hashable {
     var key: String
     var uid: Int64
   }
 
-  /// The names of the groups that possibly have too many reports.
+  /// The names of the groups that may have too many reports.
   ///
-  /// If the value is nil, any group possibly has too many, for example after crashd started.
+  /// If the value is nil, any group may have too many, for example after crashd started.
   var names: Set<Name>?
   /// The groups that the current pass skips, because subscribers have not read all of their reports.
   var spared: Set<Name> = []

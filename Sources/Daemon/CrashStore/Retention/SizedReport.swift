@@ -17,8 +17,7 @@ struct SizedReport {
   init(_ report: CrashReport, raw: [UInt8], limitBytes: Int) throws {
     self.report = report
     self.raw = raw
-    // The requests in flight are unchanged from an earlier report of this crash, which dropped them because of its
-    // size.
+    // A total without requests means that an earlier report of this crash dropped the requests because of its size.
     if let inFlight = report.inFlight, inFlight.requests.isEmpty, inFlight.total > 0 {
       self.report.losses["requestsTooLarge"] = inFlight.total
     }

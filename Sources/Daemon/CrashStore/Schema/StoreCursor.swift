@@ -3,7 +3,7 @@
 /// Clients must not interpret the string form of a cursor. The string contains the ID of the store, so that cursors of
 /// a deleted store are detected. The string also contains the number and the kind of the cursor in encrypted form.
 public struct StoreCursor: Sendable, Hashable, Comparable, CustomStringConvertible {
-  /// The kind of entries in whose order the cursor is a position.
+  /// The kind of entries between which the cursor is a position.
   ///
   /// A cursor of one kind is invalid for the other kind.
   public enum Kind: Sendable { case event, incident }

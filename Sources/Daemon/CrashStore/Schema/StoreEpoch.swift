@@ -5,7 +5,7 @@ import GRDB
 ///
 /// Each cursor contains the ID of the store, and the number, which is encrypted with the key.
 ///
-/// Without encryption, the number would reveal to each client how many events all users have together.
+/// Without encryption, the number would tell each client how many events all users have together.
 public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
   /// The ID of the store, which is random; empty if no store is open.
   let id: String

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Identifies the files of the open database by their inodes, independently of their names.
+/// Identifies the files of the open database by their inodes, which do not change with the files' names.
 ///
 /// SQLite continues to write to these files even if they were deleted or renamed.
 struct StoreFiles: Sendable {

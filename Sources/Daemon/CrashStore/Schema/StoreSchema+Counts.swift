@@ -6,6 +6,8 @@ extension StoreSchema {
     migrator.registerMigration("v15") { database in try database.execute(sql: eventCounts) }
   }
 
+  /// Creates the table of the counts.
+  ///
   /// Reports that were stored before the migration `v15` are not counted.
   ///
   /// The causes of these earlier crashes are only in the JSON of the reports. Reading the JSON of all reports would

@@ -42,7 +42,7 @@ extension StoreSchema {
       PRIMARY KEY (uid, program, build, hour)
     ) WITHOUT ROWID;
 
-    -- How many crashes of a build were followed by the next process after a time. bucket is a logarithm of the time.
+    -- The restarts after crashes of a build. bucket is the logarithm of the time from the crash until the next process.
     CREATE TABLE health_returns (
       uid INTEGER NOT NULL,
       program TEXT NOT NULL,
@@ -53,7 +53,7 @@ extension StoreSchema {
       PRIMARY KEY (uid, program, build, hour, bucket)
     ) WITHOUT ROWID;
 
-    -- What the counts above already include of each process, so that the next crashd counts only the rest.
+    -- The part of each process's counters that the counts above include, so that the next crashd counts only the rest.
     CREATE TABLE health_processes (
       uid INTEGER NOT NULL,
       ring TEXT NOT NULL,

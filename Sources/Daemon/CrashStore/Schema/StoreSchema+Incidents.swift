@@ -7,10 +7,12 @@ extension StoreSchema {
     migrator.registerMigration("v13") { database in try database.execute(sql: incidentNumbers) }
   }
 
-  /// Rows that exist before the migration keep their numbers, so that cursors stay valid.
+  /// Gives the table `incidents` a column for the numbers.
   ///
-  /// The migration deletes the old table. The migrator checks foreign keys only after the migration. Therefore, the
-  /// rows of `use_after_frees` are not deleted with the old table.
+  /// Existing rows keep their row numbers, so that cursors stay valid.
+  ///
+  /// The migration deletes the old table. The rows of `use_after_frees`, which refer to it, are not deleted with it,
+  /// because the migrator checks foreign keys only after the migration.
   private static let incidentNumbers = """
     -- seq is the order in which crashd stored incidents. If the count of an incident grows, it gets a new number.
     CREATE TABLE numbered_incidents (

@@ -1,5 +1,5 @@
-// Creates the sums that SQLite triggers update. Because triggers update the sums, they are correct after any statement
-// that changes a row.
+// Creates the tables of sums, and the SQLite triggers that update them. With triggers, the sums are correct after any
+// statement that changes a row.
 import GRDB
 
 extension StoreSchema {
@@ -7,17 +7,17 @@ extension StoreSchema {
     migrator.registerMigration("v9") { database in try database.execute(sql: bytesByUser) }
     migrator.registerMigration("v10") { database in try database.execute(sql: groupSums) }
     migrator.registerMigration("v11") { database in
-      // This index is used for counting the incidents of each user. The row numbers give the order in which crashd
-      // stored the incidents.
+      // This index is used for counting the incidents of each user, and for finding the oldest ones: the row numbers
+      // give the order in which crashd stored the incidents.
       try database.execute(sql: "CREATE INDEX incidents_uid ON incidents (uid)")
     }
   }
 
-  /// The number of bytes that the reports of each user take.
+  /// Creates the sums of the bytes that the reports of each user take.
   ///
-  /// SQLite reads the length of a value from the header of the row, and need not read the value itself.
+  /// To get the length of a value, SQLite reads only the header of the row, and not the value itself.
   private static let bytesByUser = """
-    -- bytes is the size of the report and its raw record. It is 0 in rows for further groups of the same report.
+    -- bytes is the size of the report and its raw record. A report in several groups has this size in only one row, else 0.
     ALTER TABLE group_reports ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
     UPDATE group_reports SET bytes = ifnull((SELECT length(json) FROM reports WHERE reports.id = group_reports.id), 0)
       + ifnull((SELECT length(bytes) FROM raw_records WHERE raw_records.id = group_reports.id), 0);
@@ -40,7 +40,7 @@ extension StoreSchema {
     END;
     """
 
-  /// The sums that a list of groups without a filter needs.
+  /// Creates the sums that a list of groups without a filter needs.
   ///
   /// The sums are stored, because counting would have to read every row.
   private static let groupSums = """
@@ -102,7 +102,10 @@ extension StoreSchema {
     """
   }
 
-  /// The latest time among the remaining rows is at the end of the index of each table.
+  /// Returns the SQL that subtracts a deleted row from the sums.
+  ///
+  /// If the deleted row was the latest, the SQL finds the latest remaining row, which is at the end of the index of
+  /// each table.
   private static func subtract(_ count: String, _ last: String) -> String {
     let isGroup = "group_key = old.group_key AND uid = old.uid"
     return """

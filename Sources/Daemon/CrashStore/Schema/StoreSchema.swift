@@ -57,7 +57,7 @@ enum StoreSchema {
       // These tables store groups: the builds whose crashes they contain, and the states that operators have set.
       try database.execute(
         sql: """
-          -- The columns of groups, in a table without the reports' JSON, which SQLite would have to skip.
+          -- The columns that lists of groups need. In the table reports, SQLite would have to skip the JSON of each report.
           -- The builds of older reports stay unknown, because reading all of these reports would delay the start.
           CREATE TABLE group_reports (
             group_key TEXT NOT NULL,

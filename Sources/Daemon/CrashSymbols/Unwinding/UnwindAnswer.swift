@@ -17,7 +17,7 @@ public struct UnwindAnswer: Sendable, Equatable {
     case cfi = 2
     /// The frame was found with the saved frame pointer.
     case framePointer = 3
-    /// The frame was found with the return address that a call to an invalid address had pushed.
+    /// The frame was found with the return address that a call to an invalid address pushed on the stack.
     case scan = 4
   }
 

@@ -1,9 +1,9 @@
 /// The input of `crash-analyse unwind`.
 ///
 /// The input contains the threads to unwind, and the images into which the stacks of these threads point. The input
-/// consists of the bytes `CSUNWRQ2`, the numbers of threads, of images and of the architecture (8 bytes each), the
-/// threads and the images. The copies of the stacks and the files with unwind tables follow, at the offsets that the threads and images
-/// contain. All numbers are little-endian.
+/// begins with the bytes `CSUNWRQ2`, the number of threads, the number of images and the number of the architecture (8
+/// bytes each), the threads, and the images. The copies of the stacks and the files with unwind tables follow, at the
+/// offsets that the threads and images contain. All numbers are little-endian.
 public struct UnwindRequest: Sendable, Equatable {
   /// The maximum number of threads in one request.
   public static let threadLimit = 8

@@ -1,18 +1,19 @@
 import Glibc
 
-/// Compares the numbers of use-after-free crashes of a new build and of the old build, while both builds run.
+/// Tests whether a new build crashes more often than the old build, from their crashes while both builds run.
 ///
-/// If both builds have the same crash rate, the probability that a crash comes from the new build equals the new
-/// build's share of the exposure. The e-value states how many times better a higher rate of the new build explains the
-/// sequence of crashes. If the rates are the same, the mean of the e-value is 1. In this case, by Ville's inequality,
-/// the probability that the e-value ever exceeds 1/α is at most α. This bound also holds if the e-value is checked
-/// after each crash. The comparison needs no baseline, and a change of conditions that affects both builds equally does
-/// not affect the comparison.
+/// The exposure of a build is, for example, the running time of its processes. If both builds have the same crash rate,
+/// the probability that a crash comes from the new build equals the new build's share of the exposure. The e-value
+/// states how many times better a higher rate of the new build explains the sequence of crashes. If the rates are the
+/// same, the mean of the e-value is 1, and by Ville's inequality, the probability that the e-value ever exceeds 1/α is
+/// at most α. This bound also holds if the e-value is checked after each crash. The comparison needs no known usual
+/// rate, and a change of conditions that affects both builds equally does not affect it.
 public struct BuildComparison: Sendable, Hashable, Codable {
-  /// The factors by which the rate of the new build is assumed to be higher; nil means the factors of
-  /// `ShiryaevRoberts.rises`, as in stored states of all earlier versions.
+  /// The ratios of the new build's crash rate to the old build's that the comparison tests for.
+  ///
+  /// The value nil means `ShiryaevRoberts.rises`, as in all states that earlier versions stored.
   private var ownRises: [Double]?
-  /// The logarithms of the likelihood ratios, one logarithm for each factor.
+  /// The logarithms of the likelihood ratios, one for each element of `rises`.
   private var logs: [Double]
   /// The number of observed crashes of the new build.
   public private(set) var newEvents = 0
@@ -22,7 +23,8 @@ public struct BuildComparison: Sendable, Hashable, Codable {
   /// Makes a comparison without observations.
   public init() { logs = [Double](repeating: 0, count: ShiryaevRoberts.rises.count) }
 
-  /// Makes a comparison without observations that searches for the given factors between the builds' rates.
+  /// Makes a comparison without observations that tests for the given ratios of the new build's crash rate to the old
+  /// build's.
   public init(rises: [Double]) {
     ownRises = rises
     logs = [Double](repeating: 0, count: rises.count)
@@ -33,7 +35,8 @@ public struct BuildComparison: Sendable, Hashable, Codable {
   /// The e-value: how many times better a higher rate of the new build explains the crashes than equal rates of both
   /// builds do.
   ///
-  /// If the accepted probability α of a false alarm is 1 %, a value above 100 is an alarm.
+  /// If a false alarm is accepted with the probability α, a value above 1/α is an alarm: for example, a value above 100
+  /// for α = 0.01.
   public var value: Double {
     logs.reduce(0) { $0 + exp(min($1, 600)) } / Double(rises.count)
   }

@@ -2,9 +2,9 @@ import Glibc
 
 /// Judges whether a new build crashes more often than an old build, from the counts of each hour.
 ///
-/// The result is the e-value of `BuildComparison`. In each hour in which both builds ran, the comparison uses only the
-/// counts of this hour. A fault that affects both builds equally is therefore no evidence. In the other hours of the
-/// new build, the comparison uses the counts of the old build before the rollout.
+/// The result is the e-value of `BuildComparison`. For an hour in which both builds ran, the comparison uses the counts
+/// of both builds in this hour. A fault that affects both builds equally is therefore no evidence. For the other hours
+/// of the new build, the comparison uses the counts of the old build before the rollout.
 public struct RolloutComparison: Sendable, Equatable {
   /// The counts of one build in one hour.
   public struct Hour: Sendable, Equatable {
@@ -14,9 +14,9 @@ public struct RolloutComparison: Sendable, Equatable {
     public var seconds: Double
     /// The part of `seconds` in which another build of the program ran as well.
     public var sharedSeconds: Double
-    /// The requests that began.
+    /// The number of requests that began.
     public var requests: Double
-    /// The crashes.
+    /// The number of crashes.
     public var crashes: Int
 
     /// Creates the counts of one hour.
@@ -33,11 +33,11 @@ public struct RolloutComparison: Sendable, Equatable {
     case requests
   }
 
-  /// The factors between the builds' rates for which the comparison searches.
+  /// The ratios of the new build's crash rate to the old build's that the comparison tests for.
   ///
-  /// Other factors, such as 3 or 10, are left out. Each further factor would delay the detection of a fivefold crash
-  /// rate by up to one crash, and would not detect a threefold rate sooner. The detection of a twentyfold crash rate
-  /// needs four crashes.
+  /// Further ratios, such as 3 or 10, would delay the detection of a fivefold crash rate by up to one crash each, and
+  /// would not detect a threefold rate sooner. With the ratio 5, the detection of a twentyfold crash rate needs four
+  /// crashes.
   public static let rises = [5.0]
   /// The e-value at which the new build is treated as worse; with this threshold, a false alarm occurs in at most 1 %
   /// of rollouts.
@@ -98,8 +98,8 @@ public struct RolloutComparison: Sendable, Equatable {
 
   /// Returns the unit in which the exposure of both builds is known.
   ///
-  /// A build that crashes before its first request has no exposure that is measured in requests. Its hours count
-  /// instead.
+  /// For a build that crashes before its first request, the exposure in requests would be 0. The comparison then uses
+  /// the hours of the processes.
   private static func measure(_ builds: [[Hour]]) -> Measure {
     let countsAll = builds.allSatisfy { hours in
       hours.contains { $0.requests > 0 } && hours.allSatisfy { $0.crashes == 0 || $0.requests > 0 }

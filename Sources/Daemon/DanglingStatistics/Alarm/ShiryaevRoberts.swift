@@ -1,21 +1,24 @@
 import Glibc
 
-/// Detects that events have become more frequent, by the method of Shiryaev and Roberts, for several rises at once.
+/// Detects that events have become more frequent, by the method of Shiryaev and Roberts.
 ///
-/// A rise is the factor ρ between the new rate and the expected rate. For each factor, the detector considers every
+/// The detector tests for several rises at once.
+///
+/// A rise is a factor: the ratio ρ of the new rate to the expected rate. For each factor, the detector considers every
 /// time at which the rate could have changed. For each of these times, a likelihood ratio states how much better the
-/// change explains the counts since that time. For each factor, the detector computes the sum of these ratios. As long
-/// as the rate has not changed, the sum minus the number of observed days is a martingale. Therefore, the mean time to
-/// a false alarm is at least the threshold, in days. This guarantee holds for any rate and any number of updates.
+/// change explains the counts since that time. For each factor, the detector computes the sum of these ratios, and
+/// raises an alarm when the sum exceeds a threshold. As long as the rate has not changed, the sum minus the number of
+/// observed days is a martingale. Therefore, the mean time to a false alarm is at least the threshold, in days. This
+/// guarantee holds for any rate and any number of updates.
 ///
-/// The guarantee also holds in two further cases: for the mean of the sums over several factors, and if the expected
-/// rate is higher than the true rate. The guarantee does not hold if the expected rate is lower than the true rate, or
-/// if events come in bursts. Therefore, callers must count incarnations (runs of a process, see `IncarnationCounter`)
-/// and not crashes.
+/// The guarantee also holds for the mean of the sums over several factors, and if the expected rate is higher than the
+/// true rate. The guarantee does not hold if the expected rate is lower than the true rate, or if events come in
+/// bursts. Crashes come in bursts. Therefore, callers must count the runs of processes that crash (see
+/// `IncarnationCounter`), and not the crashes.
 public struct ShiryaevRoberts: Sendable, Hashable, Codable {
-  /// The rises that the detector searches for, each as the ratio of the new rate to the expected rate.
+  /// The rises that the detector tests for: ratios of the new rate to the expected rate.
   ///
-  /// A rise between two of these ratios is detected with both of them.
+  /// A rise between two of these ratios is detected by the sums of both.
   public static let rises = [1.5, 2, 3, 5, 10, 20]
   /// The upper limit of the sums, which prevents an overflow and is far above any threshold.
   static let ceiling = 1e200
@@ -36,7 +39,7 @@ public struct ShiryaevRoberts: Sendable, Hashable, Codable {
     let events = events.amount
     let expected = expected.amount
     for (index, rise) in Self.rises.enumerated() where index < sums.count {
-      // Limit the exponent, because the result must be finite even for a burst of a million events.
+      // Limit the exponent, so that the ratio is finite even for a burst of a million events.
       let ratio = exp(min(events * log(rise) - expected * (rise - 1), 400))
       sums[index] = min((sums[index] + days.amount) * ratio, Self.ceiling)
     }
@@ -52,6 +55,6 @@ public struct ShiryaevRoberts: Sendable, Hashable, Codable {
 
   /// Removes all observations.
   ///
-  /// Call this function, for example, after the protection level has changed.
+  /// Call this function after a change that makes the observations invalid, such as a change of the protection level.
   public mutating func reset() { self = ShiryaevRoberts() }
 }

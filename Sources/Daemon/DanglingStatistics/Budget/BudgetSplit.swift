@@ -6,7 +6,7 @@ public struct BudgetCandidate: Sendable, Hashable {
   public var name: String
   /// The number of use-after-free accesses per unit of time.
   ///
-  /// The number was measured, or was sampled by `ClassEvidence.draw`.
+  /// The number is an estimate, or a random sample from `ClassEvidence.draw`.
   public var accessRate: Double
   /// The number of deallocations of the class per second in one process.
   public var deallocationsPerSecond: Double
@@ -32,10 +32,10 @@ public struct BudgetCandidate: Sendable, Hashable {
     return accessRate.amount * delays.share(within: rate > 0 ? slots / rate : (slots > 0 ? .infinity : 0))
   }
 
-  /// Returns the number of additional accesses per unit of time that the next KiB of memory would catch.
+  /// Returns the number of additional accesses per unit of time that one more KiB of memory would catch.
   public func gainPerKiB(slots: Double) -> Double {
     guard bytesPerSlot.amount > 0 else { return 0 }
-    // Use the same step as `BudgetSplit`, because both types must compute the same gains.
+    // Use the same step as `BudgetSplit.hull`, so that both compute the same gains.
     let step = max(Double(BudgetSplit.firstStep), slots * 0.1)
     return max(0, caught(slots: slots + step) - caught(slots: slots)) / (step * bytesPerSlot / 1_024)
   }
@@ -47,10 +47,10 @@ public struct BudgetCandidate: Sendable, Hashable {
 ///
 /// For each class, a curve states how many accesses a number of slots catches. If the curve is concave, each further
 /// slot gains less than the slot before it. If the curve is not concave, the split uses the concave hull of the curve.
-/// For example, a curve is not concave if accesses come in two waves, soon and long after the release. Further slots
-/// then gain nothing until they keep objects long enough for the second wave. The split assigns memory to the straight
-/// pieces of all hulls, in the order of their gain per byte. The result is optimal, except that the last piece possibly
-/// does not fit completely.
+/// For example, a curve is not concave if accesses come in two waves, soon and long after the release. After the first
+/// wave is caught, further slots gain nothing until they keep objects long enough for the second wave. The split
+/// assigns memory to the straight pieces of all hulls, in the order of their gain per byte. The result is optimal,
+/// except that the last piece may fit only in part.
 public enum BudgetSplit: Sendable {
   static let firstStep = 32
 
@@ -98,7 +98,7 @@ public enum BudgetSplit: Sendable {
     var gainPerByte: Double { segment.gainPerByte }
   }
 
-  /// Returns the upper concave hull of the curve that states how many accesses the slots of a class catch.
+  /// Returns the upper concave hull of a class's curve, which states how many accesses a number of slots catches.
   ///
   /// The hull has points at increasing numbers of slots. Each step between two points is a tenth longer than the step
   /// before.

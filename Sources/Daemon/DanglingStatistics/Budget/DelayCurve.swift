@@ -1,6 +1,6 @@
 import Glibc
 
-/// The estimated distribution of the delays between deallocation and access for a class.
+/// The estimated distribution of the delays between the deallocation of a class's objects and use-after-free accesses.
 ///
 /// The estimate combines an assumed distribution with the measured distribution.
 ///

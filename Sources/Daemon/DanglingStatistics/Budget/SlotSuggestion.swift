@@ -2,7 +2,7 @@
 public enum SlotSuggestion: Sendable {
   /// The minimum of the initial number of slots for a class.
   ///
-  /// Earlier versions of this library for iOS used this number.
+  /// The number comes from earlier versions of this library, for iOS.
   public static let least = 50.0
   /// The maximum of the initial number of slots for a class.
   public static let most = 4_096.0

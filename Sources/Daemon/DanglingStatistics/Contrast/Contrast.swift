@@ -3,8 +3,8 @@ import Glibc
 /// Finds the facts (keys with values) that are more frequent in the crashes of a group than in other crashes.
 ///
 /// Each fact is tested by the exact upper tail of the hypergeometric distribution. The probabilities are corrected for
-/// the number of tests by Holm's method (Holm, 1979), which is valid even if the tests depend on each other. The tests
-/// do depend on each other, because the facts of a crash depend on each other: a pod has one host, and a host has one
+/// the number of tests by Holm's method (Holm, 1979), which is valid even if the tests depend on each other. Here they
+/// do depend on each other, because the facts of a crash do: for example, a pod has one host, and a host has one
 /// kernel.
 public enum Contrast: Sendable {
   /// A property of a crash: a key and a value.
@@ -32,14 +32,14 @@ public enum Contrast: Sendable {
     public var lift: Double
     /// The decimal logarithm of the corrected probability.
     ///
-    /// This is the probability that a group that is unrelated to all facts has, by chance, a fact that is at least as
-    /// frequent.
+    /// If a group is unrelated to all facts, this is the probability that by chance one of its facts is at least as
+    /// improbable.
     public var log10P: Double
   }
 
   /// The findings, and the number of tests.
   public struct Result: Sendable, Equatable {
-    /// The facts that distinguish the group, the least probable fact first.
+    /// The facts that distinguish the group, the one with the lowest corrected probability first.
     public var findings: [Finding]
     /// The number of facts that were tested.
     public var tests: Int
@@ -47,7 +47,9 @@ public enum Contrast: Sendable {
 
   /// The maximum corrected probability of a finding.
   public static let level = 0.05
-  /// The maximum number of values that are tested for each key; the most frequent values are tested.
+  /// The maximum number of values that are tested for each key.
+  ///
+  /// If a key has more, the most frequent ones are tested.
   public static let valuesOfAKey = 100
   /// The maximum number of findings.
   public static let findingLimit = 20
@@ -55,8 +57,8 @@ public enum Contrast: Sendable {
   /// Compares the crashes of a group with other crashes.
   ///
   /// A fact is tested if at least two crashes have it and at least one crash does not have it. A fact that only one
-  /// crash has, such as a trace ID, cannot distinguish a group. The choice of the tested facts depends only on all
-  /// compared crashes together, and not on which of them belong to the group, so the correction stays valid.
+  /// crash has, such as a trace ID, cannot distinguish a group. The choice of the tested facts does not depend on which
+  /// of the compared crashes belong to the group. Therefore, the correction is valid.
   /// - Complexity: O(facts + tests × log(tests) + tests × crashes of the group).
   public static func result(group: [Set<Fact>], rest: [Set<Fact>]) -> Result {
     let (sample, total) = (group.count, group.count + rest.count)
@@ -107,7 +109,7 @@ public enum Contrast: Sendable {
     return counts
   }
 
-  /// Sort the findings by probability, then by lift, then by text, so that equal data always yields the same order.
+  /// Sorts findings by probability, then by lift, then by text, so that equal data always yields the same order.
   private struct Order: Comparable {
     var parts: (Double, Double, String, String)
 

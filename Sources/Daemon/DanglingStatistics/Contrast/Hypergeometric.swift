@@ -2,7 +2,8 @@ import Glibc
 
 /// Computes the exact tail of the hypergeometric distribution, which is the one-sided test of Fisher.
 ///
-/// The functions never trap. If an argument is out of range, the result is 1.
+/// The functions never trap. If an argument is out of range, the probability is 1, that is, the returned logarithm is
+/// 0.
 public enum Hypergeometric: Sendable {
   /// Returns the decimal logarithm of the probability that a random sample contains at least `found` of the marked
   /// items.
@@ -15,8 +16,7 @@ public enum Hypergeometric: Sendable {
     let most = min(sample, marked)
     guard found > max(0, sample + marked - total) else { return 0 }
     guard found <= most else { return -.infinity }
-    // Compute each term from the term before it. The first term can be tiny, so compute the sum relative to the first
-    // term.
+    // Compute each term from the term before it, and the sum relative to the first term, which can be tiny.
     let first =
       chooseLog(marked, found) + chooseLog(total - marked, sample - found) - chooseLog(total, sample)
     var (term, sum) = (1.0, 1.0)

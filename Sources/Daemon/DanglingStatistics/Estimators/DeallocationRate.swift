@@ -9,8 +9,7 @@ public struct DeallocationRate: Sendable, Hashable, Codable {
   public private(set) var mean: Double = 0
   /// The highest rate between two readings, in deallocations per second.
   ///
-  /// Reports must also state the mean time in the quarantine at this highest rate, because this time is shorter than at
-  /// the mean rate.
+  /// At this rate, objects stay in the quarantine for a shorter time than at the mean rate.
   public private(set) var maximum: Double = 0
   private var observed_s: Double = 0
   private var lastCount: UInt64?
@@ -21,8 +20,8 @@ public struct DeallocationRate: Sendable, Hashable, Codable {
 
   /// Adds a reading of the counter.
   ///
-  /// If the count is below the last count, the reading belongs to another process or is invalid. If the clock was set
-  /// back, the elapsed time is unknown. In both cases, the estimator restarts from this reading.
+  /// If the count is below the previous count, the reading belongs to another process or is invalid. If the clock was
+  /// set back, the elapsed time is unknown. In both cases, this reading is only the start for the next one.
   public mutating func read(count: UInt64, at time_s: Double) {
     guard time_s.isFinite else { return }
     defer {
@@ -32,7 +31,7 @@ public struct DeallocationRate: Sendable, Hashable, Codable {
     guard let lastCount, count >= lastCount, time_s > lastTime_s else { return }
     let elapsed_s = time_s - lastTime_s
     let rate = Double(count - lastCount) / elapsed_s
-    // Average over the whole observed time until this time is longer than the time constant.
+    // Until the observed time is longer than the time constant, compute the plain average over the observed time.
     observed_s += elapsed_s
     let weight = 1 - exp(-elapsed_s / Self.memory_s)
     mean += max(weight, min(1, elapsed_s / observed_s)) * (rate - mean)

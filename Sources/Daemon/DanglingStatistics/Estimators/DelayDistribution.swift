@@ -8,8 +8,8 @@ import Glibc
 /// these weights, `count(within:)` estimates the number of all accesses up to a delay, both caught and missed.
 ///
 /// The hits are counted in bins of their delays. There are 20 bins for each factor of ten, from 1 µs to 1,000,000 s.
-/// Therefore, the size of this value is limited, and the distributions of several processes or builds can be added. If
-/// a delay is inside a bin, the error of `count(within:)` is at most the count of this bin.
+/// With fixed bins, the size of this value is limited, and the distributions of several processes or builds can be
+/// added. If the requested delay is inside a bin, the error of `count(within:)` is at most the count of this bin.
 public struct DelayDistribution: Sendable, Hashable, Codable {
   static let binsPerDecade = 20.0
   static let firstEdge_s = 1e-6
@@ -23,8 +23,8 @@ public struct DelayDistribution: Sendable, Hashable, Codable {
 
   /// Adds a hit with its delay and its retention.
   ///
-  /// The retention is the probability that the object was still in quarantine at the time of the access. The caller
-  /// computes this probability with the process's rate of deallocations at the time of the access.
+  /// The retention is the probability that an object is still in quarantine after this delay. The caller computes it
+  /// with the process's rate of deallocations at the time of the access.
   public mutating func add(delay_s: Double, retention: Double) {
     bins[Self.bin(of: delay_s), default: WeightedCount()].add(probability: retention)
   }
@@ -69,8 +69,8 @@ public struct DelayDistribution: Sendable, Hashable, Codable {
 
   private static func bin(of delay_s: Double) -> Int {
     guard delay_s > firstEdge_s else { return 0 }
-    // The small addend corrects rounding errors of the logarithm. The addend is needed because a delay that equals the
-    // edge between two bins must be in the bin that begins at this edge.
+    // The small addend corrects rounding errors of the logarithm, so that a delay at the edge between two bins is in
+    // the bin that begins at this edge.
     let position = (log10(delay_s / firstEdge_s) * binsPerDecade + 1e-9).rounded(.down)
     return Int(min(position, Double(binCount - 1)))
   }

@@ -1,22 +1,22 @@
 /// The probability that an object is still in the quarantine's queue when a use-after-free access occurs, with a
 /// confidence interval.
 public struct DetectionProbability: Sendable, Hashable, Codable {
-  /// The estimate: the estimated number of accesses with a delay up to `Retention.horizon_s`, divided by the estimated
-  /// number of accesses with a delay up to `reach_s`.
+  /// The estimated number of accesses with a delay up to `Retention.horizon_s`, divided by that of accesses with a
+  /// delay up to `reach_s`.
   public var estimate: Double
   /// The interval that contains the true probability with at least the requested confidence.
   public var interval: Interval
   /// The maximum delay of the accesses to which the probability applies, in seconds.
   ///
-  /// The probability does not apply to accesses with a longer delay, because the explorer (the pool with random
-  /// eviction) gives no usable weights for them.
+  /// It does not apply to accesses with a longer delay: for them, the explorer (the pool with random eviction) gives no
+  /// usable weights (see `WeightedCount`).
   public var reach_s: Double
 
   /// Estimates the probability from the delays of all hits (detected accesses); nil if there are no hits.
   ///
   /// The accesses with a delay below `Retention.horizon_s` and the accesses with a longer delay are two weighted
-  /// counts. Each count has an interval. If both intervals contain their true values, the resulting interval contains
-  /// the true probability. The resulting interval can be wider than necessary, but is never too narrow.
+  /// counts, each with an interval. If both intervals contain their true values, the resulting interval contains the
+  /// true probability. It can be wider than necessary, but is never too narrow.
   public init?(delays: DelayDistribution, retention: Retention, confidence: Double = 0.95) {
     guard retention.horizon_s.isFinite else {
       guard delays.total.seen > 0 else { return nil }
@@ -64,7 +64,7 @@ extension WeightedCount {
   /// Returns this count without `part`, which is a part of this count.
   fileprivate func without(_ part: WeightedCount) -> WeightedCount {
     let rest = self + part.scaled(by: -1)
-    // A very small difference is a rounding error. The difference must not be treated as an event whose weight is zero.
+    // A very small difference is a rounding error, and must not be treated as an event whose weight is almost zero.
     return rest.estimate > 1e-9 && rest.sumOfSquares > 1e-9 ? rest : WeightedCount()
   }
 }

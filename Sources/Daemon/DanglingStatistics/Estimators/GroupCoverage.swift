@@ -1,4 +1,4 @@
-/// Estimates the share of use-after-free accesses in groups of which no access was detected yet.
+/// Estimates the share of use-after-free accesses that belong to groups without a detected access.
 ///
 /// A *hit* is a detected use-after-free access. A *group* is the set of all accesses to objects of one class with the
 /// same access kind and call site. Some groups have no hit yet. Good's method (1953) estimates the share of accesses in

@@ -1,16 +1,16 @@
 import Glibc
 
-/// The probability that an object is still in quarantine after a delay.
+/// The probability that an object is still in quarantine after a given time since its deallocation (the delay).
 ///
 /// Each deallocated object enters one of two pools. Most objects enter a queue (first in, first out), and stay in it
 /// until `slots` further objects have entered the queue. The time that an object stays in the queue has a gamma
 /// distribution. The other objects, which are chosen at random, enter the explorer instead. In the explorer, each new
 /// object replaces an object that is chosen at random.
 ///
-/// Some objects stay in the explorer for a short time, and some for a very long time; the probability of each time is
+/// Some objects stay in the explorer for a short time, and some for a very long time; the distribution of this time is
 /// known. Only objects in the explorer can have hits whose delay is longer than the horizon (the mean time in the
-/// queue). These hits are weighted with the known probabilities. `CShim/Quarantine/Release/turn.h` implements both
-/// pools.
+/// queue). The estimators weight these hits with the known probabilities. `CShim/Quarantine/Release/turn.h` implements
+/// both pools.
 public struct Retention: Sendable, Hashable, Codable {
   /// The default share of objects that enter the explorer.
   public static let defaultExplorerShare = 0.05
@@ -52,7 +52,7 @@ public struct Retention: Sendable, Hashable, Codable {
     queued_1_s > 0 ? slots / queued_1_s : .infinity
   }
 
-  /// The maximum delay for which hits of the explorer have usable weights, in seconds.
+  /// The maximum delay for which hits on objects in the explorer have usable weights, in seconds.
   ///
   /// The reach is the mean time that an object stays in the explorer, or the horizon if the horizon is longer.
   public var reach_s: Double {
@@ -60,13 +60,14 @@ public struct Retention: Sendable, Hashable, Codable {
     return max(horizon_s, explorerSlots / (explorerShare * deallocationsPerSecond))
   }
 
-  /// Returns the probability that an object entered the queue and is still in the queue after a delay.
+  /// Returns the probability that a deallocated object entered the queue and is still in the queue after a delay.
   public func queueProbability(after delay_s: Double) -> Double {
     guard slots > 0 else { return 0 }
     return (1 - explorerShare) * Gamma.upperTail(shape: slots, at: queued_1_s * delay_s.amount)
   }
 
-  /// Returns the probability that an object entered the explorer and is still in the explorer after a delay.
+  /// Returns the probability that a deallocated object entered the explorer (the pool with random eviction) and is
+  /// still there after a delay.
   public func explorerProbability(after delay_s: Double) -> Double {
     guard explorerSlots > 0 else { return 0 }
     return explorerShare * exp(-explorerShare * deallocationsPerSecond * delay_s.amount / explorerSlots)

@@ -2,9 +2,9 @@ import Glibc
 
 /// Estimates the number of all events from the events that were observed.
 ///
-/// Each observed event is weighted with the reciprocal of the probability that it was observed. The estimator is that
-/// of Horvitz and Thompson (1952). If the probabilities are correct, the estimator is unbiased for any distribution of
-/// the events.
+/// Each observed event is weighted with the reciprocal of the probability with which it was observed (the estimator of
+/// Horvitz and Thompson, 1952). If the probabilities are correct, the estimator is unbiased for any distribution of the
+/// events.
 public struct WeightedCount: Sendable, Hashable, Codable {
   /// The number of observed events.
   public private(set) var seen: Double = 0
@@ -31,7 +31,9 @@ public struct WeightedCount: Sendable, Hashable, Codable {
     samplingVariance += (1 - probability) / (probability * probability)
   }
 
-  /// Adds the counts of two sets of events that have no event in common.
+  /// Adds the counts of two sets of events.
+  ///
+  /// Precondition: the sets have no event in common.
   public static func + (left: WeightedCount, right: WeightedCount) -> WeightedCount {
     var sum = left
     sum.seen += right.seen
@@ -41,7 +43,7 @@ public struct WeightedCount: Sendable, Hashable, Codable {
     return sum
   }
 
-  /// Returns a part of the count, for a histogram bin that is only partly in the requested range.
+  /// Returns the given share of the count, for a histogram bin that is only partly in the requested range.
   func scaled(by share: Double) -> WeightedCount {
     var part = self
     part.seen *= share

@@ -2,7 +2,8 @@ import Glibc
 
 /// Computes tails and quantiles of the gamma distribution with scale 1.
 ///
-/// The tails give the probabilities of times in the quarantine, and the quantiles give confidence intervals.
+/// The tails give the distribution of the time that objects stay in the quarantine. The quantiles give confidence
+/// intervals.
 ///
 /// The functions never trap. If an argument is out of range, the result is the value at the end of the range.
 enum Gamma {
@@ -39,8 +40,8 @@ enum Gamma {
   static func quantile(_ probability: Double, shape: Double) -> Double {
     guard shape > 0, probability > 0 else { return 0 }
     guard probability < 1 else { return .infinity }
-    // Bisect the logarithm of the value, and not the value itself. The reason is that for a very small shape, the
-    // quantile is many orders of magnitude smaller than the shape.
+    // Bisect the logarithm of the value, and not the value itself: for a very small shape, the quantile is many orders
+    // of magnitude smaller than the shape.
     var low = -700.0
     var high = log(shape + 20 * shape.squareRoot() + 50)
     while high - low > 1e-12 * max(1, abs(low)) {

@@ -20,7 +20,7 @@ public struct Interval: Sendable, Hashable, Codable {
 extension Double {
   /// The value as a nonnegative amount; 0 for negative numbers, infinity and not-a-number.
   ///
-  /// The conversion is needed because amounts come from rings, which are untrusted input.
+  /// The conversion is needed because amounts come from the memory of processes, which is untrusted input.
   var amount: Double { isFinite && self > 0 ? self : 0 }
 
   /// The value limited to the range from 0 to 1; 0 for not-a-number.

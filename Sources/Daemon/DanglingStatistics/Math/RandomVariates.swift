@@ -1,6 +1,6 @@
 import Glibc
 
-/// Generates random numbers with the distributions that Thompson sampling needs.
+/// Generates random numbers with the distributions that Thompson sampling (see `ClassEvidence`) needs.
 enum RandomVariates {
   /// Returns a uniform random number between 0 and 1, excluding both ends.
   static func uniform(_ generator: inout some RandomNumberGenerator) -> Double {

@@ -1,8 +1,8 @@
 /// The usual rate of a service's use-after-free crashes, with which the detector compares the current rate.
 ///
-/// Before any observation, the baseline assumes half a crash in one day. The counts of a day wait for a week before
-/// they are added to the baseline. The counts are added only if no alarm occurs in this week. Otherwise, a higher rate
-/// could become the usual rate before the detector detects it.
+/// Before any observation, the baseline assumes half a crash in one day. The counts of a day wait for a week, and are
+/// added to the baseline only if no alarm occurs in this week. Otherwise, a higher rate could become the usual rate
+/// before the detector detects it.
 ///
 /// If the protection catches no access after an alarm, the alarm was false. In this case, the crashes of the waiting
 /// days and of the days under protection are added to the baseline. If the baseline covers more than 90 days, its sums
@@ -12,7 +12,7 @@ public struct CrashBaseline: Sendable, Hashable, Codable {
   public static let lag_days = 7
   /// The maximum weight of the baseline, as a number of days.
   public static let memory_days = 90.0
-  /// The minimum of the rate that is assumed as usual, in crashes per day.
+  /// The minimum of the rate that the baseline assumes as usual, in crashes per day.
   ///
   /// Without this minimum, one crash after two years without crashes would cause an alarm.
   public static let leastRate_perDay = 0.02
@@ -20,7 +20,7 @@ public struct CrashBaseline: Sendable, Hashable, Codable {
   private struct Stretch: Hashable, Codable, Sendable {
     var days = 0.0
     var events = 0.0
-    /// The sum, over the observed periods, of the load multiplied by the length in days.
+    /// The sum, over the observed periods, of the load times the length in days.
     var exposure = 0.0
   }
 
@@ -55,14 +55,14 @@ public struct CrashBaseline: Sendable, Hashable, Codable {
 
   /// Adds the crashes of a period of time during an alarm.
   ///
-  /// These crashes are not a part of the baseline until `learnRecent` is called; `forgetRecent` removes them.
+  /// These crashes wait: `learnRecent` adds them to the baseline, and `forgetRecent` removes them.
   public mutating func observeWaiting(days: Double, load: Double, events: Double) {
     current.days += days.amount
     current.events += events.amount
     current.exposure += days.amount * load.amount
   }
 
-  /// Adds the crashes of all waiting days to the baseline, because the supposed rise is the usual rate.
+  /// Adds the crashes of all waiting days to the baseline, because their rate is the usual rate after all.
   public mutating func learnRecent() {
     for stretch in waiting { learn(stretch) }
     learn(current)

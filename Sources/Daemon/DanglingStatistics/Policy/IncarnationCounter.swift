@@ -1,17 +1,18 @@
 /// Decides which crashes the detector counts as independent events.
 ///
-/// Each incarnation (one run of a process) counts once, and a restart loop counts once in each time window. Counting in
-/// this way is necessary because the guarantee of the detector holds only for independent events. Otherwise, one
-/// process that crashes in four threads would be enough for an alarm. One service that crashes again one second after
-/// each restart would also be enough. Suppose that the variance of the counts is three times their mean, because the
-/// events are not independent. The guaranteed time without a false alarm then decreases from a year to seven weeks.
+/// Each incarnation (one run of a process) counts once, and a restart loop counts once in each time window. This is
+/// necessary because the guarantee of the detector (`ShiryaevRoberts`) holds only for independent events. Otherwise,
+/// one process that crashes in four threads would be enough for an alarm. One service that crashes again one second
+/// after each restart would also be enough. For example, if the variance of the counts is three times their mean
+/// because the events are not independent, the guaranteed time without a false alarm decreases from a year to seven
+/// weeks.
 public struct IncarnationCounter: Sendable, Hashable, Codable {
   /// The maximum number of incarnations that are remembered, and also the maximum number of instances.
   public static let memoryLimit = 4_096
 
   /// The time of the crash of each incarnation.
   private var incarnations: [String: Double] = [:]
-  /// The time of the last crash of each instance that was counted.
+  /// The time of each instance's last crash that was counted.
   private var instances: [String: Double] = [:]
 
   /// Makes a counter without crashes.

@@ -7,9 +7,10 @@ public struct PolicyEvent: Sendable, Hashable, Codable {
     case rise(value: Double, threshold_days: Double, expected_perDay: Double, recentCrashes: Int)
     /// A new build has more use-after-free crashes than the older builds that run at the same time.
     case worseBuild(build: String, value: Double, newCrashes: Int, oldCrashes: Int)
-    /// The last `run` hits (detected use-after-free accesses) were all at call sites that had earlier hits.
+    /// The last `run` hits (detected use-after-free accesses) were all in groups that had earlier hits; see
+    /// `GroupCoverage`.
     case enoughSeen(hits: Int, groups: Int, run: Int)
-    /// Use-after-free accesses have become rarer than they were at the alarm.
+    /// Use-after-free accesses have become rarer than at the alarm that raised the level.
     case accessesDropped(value: Double, hits: Int)
     /// The maximum time for the raised level has passed.
     case timeOver(days: Double)
@@ -24,7 +25,7 @@ public struct PolicyEvent: Sendable, Hashable, Codable {
   public enum Action: String, Sendable, Hashable, Codable {
     /// The protection level changed.
     case switched
-    /// There was an alarm, but the rules forbid a change, so the event is only advice.
+    /// There was an alarm, but the rules forbid a change. The event only advises the operator.
     case advised
     /// A class was removed from the list of protected classes.
     case released

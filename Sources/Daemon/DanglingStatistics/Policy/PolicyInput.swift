@@ -1,9 +1,9 @@
-/// An input of the policy loop of a service.
+/// An input of the `PolicyLoop` of a service.
 public enum PolicyInput: Sendable, Hashable, Codable {
   /// The current load of each build, as a number of running processes or as a number of requests per second.
   ///
   /// A build that is not in the dictionary does not run. The caller must pass this input when the load changes, and at
-  /// least once a day, because the input also advances the time of the loop.
+  /// least once a day, because it also advances the time of the loop.
   case load([String: Double])
   /// A crash whose diagnosis is use-after-free.
   case crash(DanglingCrash)
@@ -34,7 +34,7 @@ public struct DanglingCrash: Sendable, Hashable, Codable {
 }
 
 extension ShiryaevRoberts {
-  /// The estimated factor between the current rate and the expected rate.
+  /// The estimated ratio of the current rate to the expected rate.
   ///
   /// The value is the mean of all factors in `rises`, weighted with their sums. The value is 1 before the first event.
   public var estimatedRise: Double {

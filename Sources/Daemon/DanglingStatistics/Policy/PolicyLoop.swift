@@ -1,6 +1,6 @@
 /// Decides how much a service is protected.
 ///
-/// The loop is a state machine that does not use a clock, files or processes.
+/// The loop is a state machine. It gets all times and events as inputs, and uses no clock, files or processes itself.
 ///
 /// Listed classes are protected at the levels `base` and `raised`. An alarm raises the level, and adds the classes that
 /// the crashes named to the list. There are two causes of an alarm: use-after-free crashes are more frequent than
@@ -9,7 +9,7 @@
 /// `suspectMemory_days` is removed from the list. The operator's choice (`Pin`) takes precedence over alarms and the
 /// stop rule.
 ///
-/// The loop returns each change as an event with its reason. This value contains the whole state of the loop.
+/// The loop returns each change as an event with its reason. A `PolicyLoop` value contains the whole state of the loop.
 /// Therefore, a loop that is decoded after a restart of crashd continues as if there had been no restart.
 ///
 ///     var loop = PolicyLoop(rules: ProtectionRules(allowsAutomaticProtection: true))
@@ -17,22 +17,23 @@
 ///     for event in loop.receive(.crash(crash), at: now) { print(event.text) }
 ///     print(loop.protection.classes)
 public struct PolicyLoop: Sendable, Hashable, Codable {
-  /// The maximum time between two inputs that the loop counts, in days.
+  /// The maximum time between two inputs that counts as observed, in days.
   ///
   /// If more time passes between two inputs, crashd probably did not run for a part of the time.
   static let longestStretch_days = 1.0
-  /// The time for which a process is assumed to have run before a crash, if it ran for less, in days.
+  /// The minimum running time that the loop assumes for a process before its crash, in days.
   static let shortestLife_days = 1.0 / 1_440
   /// The minimum time between two alarms that only give advice, because the rules forbid a change.
   static let adviceAtMostEvery_s = 7 * 86_400.0
   /// The maximum number of builds that the loop remembers.
   ///
-  /// If a build has not run while more than this number of other builds appeared, it is later treated as a new build.
+  /// The loop forgets the builds that appeared first. A forgotten build that still runs, or runs later, is treated as a
+  /// new build.
   static let buildLimit = 64
 
   /// The operator's rules for this service.
   public private(set) var rules: ProtectionRules
-  /// The protection level according to the statistics.
+  /// The protection level that the statistics chose.
   ///
   /// `protection` contains the level that is in effect, which also depends on the rules.
   public private(set) var automaticLevel = ProtectionLevel.base
@@ -85,7 +86,7 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
     let now_s = max(time_s.isFinite ? time_s : 0, lastTime_s ?? 0)
     let elapsed_days = min((now_s - (lastTime_s ?? now_s)) / 86_400, Self.longestStretch_days)
     lastTime_s = now_s
-    // If no process runs, no process can crash. Therefore, the time of the detectors does not advance.
+    // If no process runs, none can crash. Therefore, this time does not count for the detectors.
     var running_days = loads.isEmpty ? 0 : elapsed_days
 
     var events: [PolicyEvent] = []
@@ -174,7 +175,7 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
     detector.reset()
     comparison = BuildComparison()
     guard rules.allowsAutomaticProtection, rules.pin == .automatic else {
-      // If the level does not change, treat the current rate as the usual rate. Give the same advice again only after a
+      // The level does not change, so treat the current rate as the usual rate. Give the next advice only after a
       // pause.
       baseline.learnRecent()
       if let lastAdvice_s, time_s - lastAdvice_s < Self.adviceAtMostEvery_s { return [] }
@@ -197,7 +198,7 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
     if !new.allowsAutomaticProtection, automaticLevel == .raised { endRaise() }
     let after = effectiveLevel
     guard after != before else { return [] }
-    // Remove the observations, because crashes under the previous protection are not evidence about the new protection.
+    // Remove the observations: the crashes at the previous level are no evidence for the new level.
     detector.reset()
     baseline.forgetRecent()
     return [switched(from: before, because: .operatorsRules(pin: new.pin), classes: [], at: time_s)]
@@ -205,8 +206,8 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
 
   private mutating func lower(at time_s: Double) -> [PolicyEvent] {
     guard rules.pin == .automatic, let reason = stop?.reason(at: time_s, rules: rules) else { return [] }
-    // If the protection caught no access until its time limit, the alarm was false. In this case, the crashes of the
-    // waiting days are a part of the usual rate.
+    // If the raised protection caught no access until its time limit, the alarm was false, and the crashes of the
+    // waiting days belong to the usual rate.
     if case .timeOver = reason, stop?.coverage.hits == 0 { baseline.learnRecent() }
     endRaise()
     return [switched(from: .raised, because: reason, classes: [], at: time_s)]

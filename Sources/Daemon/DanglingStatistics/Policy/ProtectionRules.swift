@@ -34,25 +34,26 @@ public struct ProtectionRules: Sendable, Hashable, Codable {
   public var baseBudgetBytes: UInt64
   /// The bytes of quarantine memory of one process at the raised level.
   public var raisedBudgetBytes: UInt64
-  /// The mean number of days between two false alarms that is accepted; the detector ensures at least this number.
+  /// The accepted mean number of days between two false alarms; the detector ensures that the mean is not lower.
   public var alarmThreshold_days: Double
-  /// The e-value at which a new build is treated as worse than the old builds.
+  /// The e-value (see `BuildComparison`) at which a new build is treated as worse than the old builds.
   ///
   /// With the value 100, the probability of a false alarm for a build is at most 1 %.
   public var buildThreshold: Double
   /// The maximum number of days for which an alarm raises the level.
   public var raisedAtMost_days: Double
-  /// The number of successive hits (detected accesses) without a new group (call site) after which the raised level
-  /// ends.
+  /// The number of successive hits (detected accesses) without a new group after which the raised level ends; a group
+  /// is defined in `GroupCoverage`.
   ///
   /// With the value 59, less than 5 % of the accesses are in groups without hits, with 95 % confidence.
   public var enoughHitsWithoutNewGroup: Int
-  /// The e-value at which use-after-free accesses are treated as rarer than they were at the alarm.
+  /// The e-value (see `RateDrop`) at which use-after-free accesses are treated as rarer than at the alarm.
   public var dropThreshold: Double
   /// The time in seconds within which several crashes of one instance are counted as one crash, because they are a
   /// restart loop.
   public var crashLoop_s: Double
-  /// The number of days without a report after which a class that an alarm listed is removed from the list.
+  /// The number of days without a crash or hit after which a class that an alarm or a hit added to the list is removed
+  /// from it.
   public var suspectMemory_days: Double
 
   /// Creates rules with the given values, and with default values for the other fields.
@@ -79,7 +80,7 @@ public struct ProtectionRules: Sendable, Hashable, Codable {
   }
 }
 
-/// The protection of a service's processes, which results from the policy loop.
+/// The protection of a service's processes, as the `PolicyLoop` decided it.
 public struct Protection: Sendable, Hashable, Codable {
   /// The level that is in effect.
   public var level: ProtectionLevel

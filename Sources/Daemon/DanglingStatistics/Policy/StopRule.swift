@@ -1,8 +1,9 @@
 import Glibc
 
-/// Decides when a raised level is no longer needed.
+/// Decides when the raised protection level is no longer needed.
 public struct StopRule: Sendable, Hashable, Codable {
-  /// The groups (call sites) of the hits (detected accesses) that occurred since the level was raised.
+  /// The groups of the hits (detected accesses) since the level was raised; a group has one class, access kind and call
+  /// site.
   public private(set) var coverage = GroupCoverage()
   /// The evidence that accesses have become rarer since the level was raised.
   public private(set) var drop = RateDrop()
@@ -13,9 +14,8 @@ public struct StopRule: Sendable, Hashable, Codable {
 
   /// Creates the rule at the time when the level is raised.
   ///
-  /// When the detector raises an alarm, it tends to overestimate the factor of the rise. Therefore, the rule uses only
-  /// half of the estimated factor. Assuming the lower rate is the cautious choice, because detecting a drop from a
-  /// lower rate needs more evidence than a drop from a higher rate.
+  /// At an alarm, the detector tends to overestimate the rise. Therefore, the rule assumes only half of the estimated
+  /// rise. The lower rate is the cautious choice: to detect a drop from it, the rule needs more evidence.
   public init(at time_s: Double, usualRate_perDay: Double, rise: Double) {
     start_s = time_s
     raisedRate_perDay = usualRate_perDay.amount * max(1, rise.amount / 2)
@@ -48,10 +48,10 @@ public struct StopRule: Sendable, Hashable, Codable {
 
 /// Detects that events have become rarer, for example after a fix.
 ///
-/// The method is an e-process against the hypothesis that the event rate is unchanged. As long as the rate is at least
-/// the raised rate, the probability that the value ever exceeds 1/α is at most α.
+/// The method is an e-process against the hypothesis that the rate is still the raised rate. If the rate is at least
+/// the raised rate, the probability that `value` ever exceeds 1/α is at most α.
 public struct RateDrop: Sendable, Hashable, Codable {
-  /// The factor of the drop for which the e-process is designed: a drop to a fifth of the rate.
+  /// The factor of the drop that the e-process detects best: a drop to a fifth of the rate.
   ///
   /// A larger drop is detected earlier than the designed drop, and a smaller drop is detected later.
   public static let designedDrop = 5.0

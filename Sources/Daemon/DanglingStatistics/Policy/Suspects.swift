@@ -1,5 +1,5 @@
-/// The classes of the objects in use-after-free crashes and in hits (detected accesses), each with the time of its last
-/// crash or hit.
+/// The classes that use-after-free crashes or hits (detected accesses) named, each with the time of its last crash or
+/// hit.
 struct Suspects: Sendable, Hashable, Codable {
   /// The maximum number of classes that are remembered.
   ///
@@ -17,7 +17,7 @@ struct Suspects: Sendable, Hashable, Codable {
   private(set) var classes: [String: Double] = [:]
   private var recent: [Crash] = []
 
-  /// The number of crashes that the loop counted in the last two weeks, at most `recentLimit`.
+  /// The number of crashes that the `PolicyLoop` counted in the last two weeks, at most `recentLimit`.
   var recentCrashes: Int { recent.count }
   /// Whether at least one crash of the last two weeks did not name a class.
   var hasUnknownClass: Bool { recent.contains { $0.className == nil } }
