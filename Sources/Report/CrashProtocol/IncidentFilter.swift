@@ -12,11 +12,11 @@ public struct IncidentFilter: Codable, Sendable, Hashable {
   public var kind: IncidentReport.Kind?
   /// A part of the guard's call site, such as `Shop.swift:12`.
   public var site: String?
-  /// The operation of the contained request that the incident ended.
+  /// The operation of the contained request that ended by the trap.
   public var route: String?
   /// A part of the program's name.
   public var name: String?
-  /// The earliest time of the last occurrence, as RFC 3339 in UTC.
+  /// The earliest time of the incident's last occurrence, as RFC 3339 in UTC.
   public var since: String?
 
   /// Creates a filter.

@@ -10,7 +10,7 @@ public enum ProtocolError: Error, Equatable, Sendable {
   case noSuchGroup(key: String)
   /// The raw record cannot be analyzed again, for the given reason.
   case notReanalysable(reason: String)
-  /// The text is not a complete record line, for the given reason.
+  /// The text is not a complete record line (a crash record as text), for the given reason.
   case invalidRecord(reason: String)
   /// No subscriber has this name.
   case noSuchSubscriber(String)

@@ -27,9 +27,9 @@ public struct ReportFilter: Codable, Sendable, Hashable {
   ///
   /// A report matches only if it has all these annotations.
   public var tags: [String]?
-  /// The operation of the request in which the first thread crashed.
+  /// The operation of the request in which the thread that crashed first was working.
   public var route: String?
-  /// The trace id of the request in which the first thread crashed, in 32 hexadecimal digits.
+  /// The trace id of the request in which the thread that crashed first was working, in 32 hexadecimal digits.
   public var traceID: String?
   /// The earliest time of the crash, as RFC 3339.
   public var since: String?
@@ -61,7 +61,7 @@ extension ReportFilter {
       case part
       /// The report's tag with the same name as the field must equal the string in the filter.
       case tag
-      /// The field of the report's request with the same name must equal the string in the filter.
+      /// The field with the same name in the report's request must equal the string in the filter.
       case request
 
       /// Whether the store looks the string up in a table other than `reports`.
@@ -165,7 +165,7 @@ extension ReportFilter {
     (tags ?? []).count <= Self.tagLimit && (tags ?? []).allSatisfy { Self.tag($0) != nil }
   }
 
-  /// The tags and the fields of the request that the report must have, according to the filter, without duplicates.
+  /// The tags, and the fields of the request, that the filter requires a report to have; without duplicates.
   ///
   /// A tag without a key matches no report.
   package var wantedTags: [Tag] {

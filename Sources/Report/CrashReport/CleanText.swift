@@ -50,7 +50,7 @@ public enum CleanText: Sendable {
     return String(scalars)
   }
 
-  /// Returns whether nothing of the string is visible, because it contains only blanks and invisible characters.
+  /// Returns whether the string contains only blanks and invisible characters.
   public static func isBlank(_ text: String) -> Bool {
     text.unicodeScalars.allSatisfy { scalar in
       !isUnsafe(scalar) && (scalar.properties.isWhitespace || scalar.properties.isDefaultIgnorableCodePoint)

@@ -23,9 +23,7 @@ public enum SignalNames: Sendable {
     30: "SIGPWR", 31: "SIGSYS",
   ]
 
-  /// The codes that every signal can have.
-  ///
-  /// The following codes describe how the signal was sent.
+  /// The codes that every signal can have; they describe how the signal was sent.
   private static let generalCodes: [Int: String] = [
     0: "SI_USER", 0x80: "SI_KERNEL", -1: "SI_QUEUE", -2: "SI_TIMER", -3: "SI_MESGQ", -4: "SI_ASYNCIO",
     -5: "SI_SIGIO", -6: "SI_TKILL", -7: "SI_DETHREAD", -60: "SI_ASYNCNL",

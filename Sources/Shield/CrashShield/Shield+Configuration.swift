@@ -49,10 +49,11 @@ extension Shield {
     /// The closure must not block: until the closure returns, the thread of the shield neither retries the connection
     /// nor reports the next change.
     public var onStatusChange: (@Sendable (Status) -> Void)?
-    /// The mode of containment, which sets what a Swift trap in a contained request ends; `CRASHSHIELD_CONTAINMENT`
-    /// (`off`, `drain` or `contain:N`) takes precedence, and the default is `off`: a trap ends the process.
+    /// The mode of containment: what a Swift trap in a contained request ends; the default is `off` (a trap ends the
+    /// process).
     ///
-    /// If the variable changes the mode, the durations `grace` and `stall` of this value still apply.
+    /// `CRASHSHIELD_CONTAINMENT` (`off`, `drain` or `contain:N`) takes precedence. If the variable changes the mode,
+    /// the durations `grace` and `stall` of this value still apply.
     public var containment = Containment.off
     /// Called once when a drain begins: the server must stop accepting connections, and start its orderly shutdown.
     ///
@@ -60,8 +61,7 @@ extension Shield {
     /// cannot answer further requests until the closure returns. The closure is allowed to create a task.
     public var onDrain: (@Sendable () -> Void)?
 
-    /// The memory contents that a report keeps of the crashing thread's stack and of the memory to which the registers
-    /// point.
+    /// How much a report keeps of the crashing thread's stack, and of the memory to which the registers point.
     ///
     /// A report always keeps the runtime error message (`Fatal error: …`), tags and breadcrumbs.
     public enum Memory: Sendable, Equatable {
@@ -150,7 +150,7 @@ extension Shield.Configuration.Memory? {
   }
 }
 
-/// Passes a nil string as a null pointer.
+/// Calls `body` with the string as a C string; nil becomes a null pointer.
 private func withOptionalCString<Result>(_ text: String?, _ body: (UnsafePointer<CChar>?) -> Result) -> Result {
   guard let text else { return body(nil) }
   return unsafe text.withCString(body)

@@ -40,7 +40,7 @@ extension Shield.Connection {
   }
 }
 
-/// The context of the C callback: a C pointer can carry an object but not a closure.
+/// The object that the C callback receives as its context, because a C pointer cannot carry a closure.
 final class StatusObserver: Sendable {
   let onChange: @Sendable (Shield.Status) -> Void
 

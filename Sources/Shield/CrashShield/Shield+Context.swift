@@ -86,7 +86,7 @@ extension Shield {
 
   /// Encodes keys and values for the ring: a NUL ends each string, and NULs inside a string are removed.
   ///
-  /// Skips a pair that does not fit, without reading its characters, because a client can have sent a very long string.
+  /// Skips a pair that does not fit, without reading its characters: a string from a client can be very long.
   private static func pairs(_ metadata: [String: String]) -> String {
     let limitBytes = Int(CS_RING_BREADCRUMB_LIMIT_BYTES)
     var pairs = ""

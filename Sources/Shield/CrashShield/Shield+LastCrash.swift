@@ -2,7 +2,7 @@ import CShim
 import Synchronization
 
 extension Shield {
-  /// The last stored crash of this program before this process started, which the program can log.
+  /// The last stored crash of this program before this process started, for the log of the program.
   public struct LastCrash: Sendable, Hashable, CustomStringConvertible {
     /// The report's id, which `crashctl show` accepts.
     public var id: String
@@ -36,7 +36,7 @@ extension Shield {
   }
 }
 
-/// The last crash that crashd reported.
+/// Stores the last crash that crashd has reported to this process.
 final class LastCrashRegister: Sendable {
   static let shared = LastCrashRegister()
   /// The longest wait; it is limited because `Task.sleep` traps for a deadline beyond the clock's range.
@@ -75,7 +75,7 @@ final class LastCrashRegister: Sendable {
     guard let number else { return known ?? nil }
     await withTaskGroup { group in
       group.addTask { for await _ in told {} }
-      // Ignore the error of a cancelled sleep, because the task then ends.
+      // Ignore the error of a cancelled sleep, because the task ends in any case.
       group.addTask { do { try await Task.sleep(for: limit) } catch {} }
       await group.next()
       group.cancelAll()

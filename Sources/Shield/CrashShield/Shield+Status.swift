@@ -46,8 +46,8 @@ extension Shield {
 
   /// The state of the shield in this process, for a health check.
   ///
-  /// Reading this property also checks for replaced signal handlers, and writes them to the ring, from which reports
-  /// take them. May be called from any thread, and takes some microseconds.
+  /// Reading this property also checks for replaced signal handlers, and records them for later reports. May be called
+  /// from any thread, and takes some microseconds.
   ///
   /// ```swift
   /// for (signal, handler) in Shield.status.replacedHandlers {

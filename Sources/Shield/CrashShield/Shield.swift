@@ -26,8 +26,8 @@ public enum Shield: Sendable {
   /// and every other call costs nothing.
   ///
   /// Start as early as possible, because crashes before the start are not recorded. `CRASHSHIELD_EARLY=1` installs the
-  /// handlers even earlier, in a constructor. The start costs some hundred microseconds, three sleeping threads, and a
-  /// shared memory ring whose pages become resident when they are used. May be called from any thread.
+  /// handlers before `main`, when the library is loaded. The start costs some hundred microseconds, three sleeping
+  /// threads, and a shared memory ring whose pages become resident when they are used. May be called from any thread.
   ///
   /// - Parameters:
   ///   - name: The process's name in reports; if nil, `configuration.name` applies.
@@ -75,7 +75,7 @@ public enum Shield: Sendable {
     }
   }
 
-  /// The reason why the latest call of `start` failed; nil if it succeeded.
+  /// The reason why the latest call of `start` or `startOrThrow` failed; nil if it succeeded.
   static let lastStartError = Mutex<StartError?>(nil)
 
   private static func begin(_ configuration: Configuration) throws(StartError) {
@@ -111,8 +111,8 @@ public enum Shield: Sendable {
   /// The child gets its own ring and registration, and does not call the parent's `onStatusChange`.
   ///
   /// A forked child has no shield until it starts one, and a crash of the child does not change the parent's records.
-  /// This call allocates memory and creates threads. The call takes no lock of the loader or the Swift runtime that
-  /// another thread of the parent can have held at the fork.
+  /// This call allocates memory and creates threads. The call takes no lock of the loader or the Swift runtime, because
+  /// another thread of the parent possibly held such a lock at the fork.
   ///
   /// ```swift
   /// try Shield.startInForkedChild()

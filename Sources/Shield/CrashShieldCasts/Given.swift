@@ -2,8 +2,8 @@ internal import CrashShieldGuards
 
 /// The fallback value of a failing forced cast.
 ///
-/// For a null, this is the fallback value of the target type. A number or string is converted to the target type if the
-/// conversion is lossless. For any other value, there is no fallback value.
+/// For a null (nil or `NSNull`), this is the fallback value of the target type. A number or string is converted to the
+/// target type if the conversion is lossless. For any other value, there is no fallback value.
 enum Given {
   /// Returns the fallback value for `value`, or nil if there is none; for a null, `value` is nil.
   static func value<Target>(for value: Any?, as target: Target.Type = Target.self) -> Target? {

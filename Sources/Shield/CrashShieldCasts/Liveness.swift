@@ -2,7 +2,8 @@
 internal import CShimCasts
 internal import CrashShieldGuards
 
-/// Whether the hook receives the program's casts, with the expected arguments.
+/// Checks whether this module's hook receives the program's casts before the Swift runtime does, with the expected
+/// arguments.
 enum Liveness {
   /// The reason why failing casts are not handled in this process; nil if they are handled.
   ///
@@ -16,7 +17,9 @@ enum Liveness {
   /// Whether this thread is running a test cast of `Liveness` instead of a cast of the program.
   static var isTested: Bool { ImplicitGuards.isProbed }
 
-  /// Runs the body as a check: a failing cast is recorded only for the self-test check that uses this line number.
+  /// Runs the body as a check.
+  ///
+  /// A failing cast is recorded only for the self-test check with this line number, not as an incident of the program.
   static func test<Result>(line: UInt, _ body: () -> Result) -> Result {
     let goesOn = cs_casts_begin_test()
     defer { _ = cs_casts_end_test(goesOn) }

@@ -3,7 +3,7 @@
 internal import CShimCasts
 internal import CrashShieldGuards
 
-/// Stores the fallback value at the target; returns false if there is none.
+/// Stores the fallback value at `target`, the memory for the result of the cast; returns false if there is none.
 @_cdecl("cs_casts_meet")
 func meet(
   _ target: UnsafeMutableRawPointer, _ source: UnsafeMutableRawPointer, _ sourceType: UnsafeRawPointer,
@@ -40,7 +40,8 @@ private func give<Target>(_: Target.Type, for value: Any?, at target: UnsafeMuta
     isNull ? .null : .cast, at: .pc(pc), hasValue: given != nil, unless: { Liveness.unavailable }
   ) { Casts.reason(value, Target.self) }
   guard isAbsorbed, let given else { return false }
-  // Invariant: the memory is uninitialized and large enough; the cast was to initialize it with a value of this type.
+  // Invariant: the memory is uninitialized and large enough, because the caller expects the cast to initialize it with
+  // a value of this type.
   unsafe target.initializeMemory(as: Target.self, to: given)
   return true
 }

@@ -5,10 +5,10 @@ public import CrashShieldGuards
 extension Shield {
   /// The reason why failing forced casts of this program are not handled; nil if they are handled.
   ///
-  /// Failing casts are not handled if the Swift runtime is part of the program (`-static-stdlib`), or if the hook does
-  /// not receive casts as expected. The first failing cast or the first read of this property checks both conditions
-  /// once, in some microseconds. May be read from any thread. If the casts are not handled, the runtime ends the
-  /// process at a failing cast, and no incident is recorded.
+  /// Failing casts are not handled if the Swift runtime is part of the program (`-static-stdlib`), or if this module's
+  /// hook, which replaces the runtime's cast function, does not receive casts as expected. The first failing cast or
+  /// the first read of this property checks both conditions once, in some microseconds. May be read from any thread. If
+  /// the casts are not handled, the runtime ends the process at a failing cast, and no incident is recorded.
   public static var castsUnavailableReason: String? { Liveness.unavailable }
 }
 

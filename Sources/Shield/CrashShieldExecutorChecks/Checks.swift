@@ -4,8 +4,8 @@ internal import CrashShieldGuards
 
 /// Records a failing executor check as an incident of the kind `isolation`; under `absorb` the check passes.
 ///
-/// If the program's function continues after an absorbed check, its later checks fail as a consequence. These later
-/// checks also pass, and are not recorded.
+/// If the program's function continues after an absorbed check, its later checks would fail as a consequence. They pass
+/// as well, and are not recorded.
 #if compiler(>=6.3)
   @c @implementation
 #else

@@ -4,9 +4,9 @@ public import CrashShieldGuards
 extension Shield {
   /// The reason why failing executor checks are not handled in this process; nil if they are handled.
   ///
-  /// The hooks are tested when the program is loaded. Whether call sites can be determined is tested once, in some
-  /// microseconds: at the first fault or when this property is read. If handling is unavailable, every check behaves as
-  /// without this module, and nothing is recorded.
+  /// When the program is loaded, a test checks this module's hooks in the Swift runtime. A second test checks whether
+  /// call sites can be determined. It runs once, in some microseconds: at the first fault or when this property is
+  /// read. If handling is unavailable, every check behaves as without this module, and nothing is recorded.
   public static var executorChecksUnavailableReason: String? { Liveness.unavailable }
 }
 

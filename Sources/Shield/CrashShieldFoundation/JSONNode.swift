@@ -51,7 +51,7 @@ enum JSONNode: Sendable {
     }
   }
 
-  /// The node as an array element: encoders write a nil element as a null.
+  /// The node as an array element; a missing value becomes a null, as encoders write a nil element.
   private var asElement: JSONNode { if case .missing = self { .null } else { self } }
 
   /// The name of the value's type, in JSON's terms.
@@ -68,7 +68,7 @@ enum JSONNode: Sendable {
     }
   }
 
-  /// The value, if a conversion to another type is allowed for it.
+  /// The value if it can be converted to another type; otherwise nil.
   var scalar: Any? {
     switch self {
     case .flag(let flag): flag

@@ -76,9 +76,10 @@ public struct ShieldedMembers<Value: Decodable>: Decodable {
 
 /// A member of a JSON object, which becomes nil if its JSON is invalid.
 ///
-/// Replaces an optional, which is nil for a missing member, but whose decoding throws for an invalid member. An invalid
-/// member is recorded as `json`; a null or missing member is not a fault. Under `off` and `observe`, decoding throws
-/// the error, as without the wrapper. Use `JSONDecoder.shieldedDecode` to record the call site.
+/// Use this wrapper instead of a plain optional: a plain optional is nil if the member is missing, but its decoding
+/// throws if the member is invalid. With the wrapper, an invalid member is recorded as `json`; a null or missing member
+/// is not a fault. Under `off` and `observe`, decoding throws the error, as without the wrapper. Use
+/// `JSONDecoder.shieldedDecode` to record the call site.
 @propertyWrapper
 public struct ShieldedField<Value: Decodable>: Decodable {
   /// The decoded value; nil if the member was invalid, null or missing.

@@ -6,8 +6,8 @@ internal import Synchronization
 /// A dispatch group that handles unbalanced calls of `leave`.
 ///
 /// Replaces `DispatchGroup`, for which an extra `leave` ends the process. This class records the extra `leave` as
-/// `group`. If the group is deallocated before each `enter` was followed by a `leave`, it performs the missing calls of
-/// `leave` and records the fault. A `DispatchGroup` would leak in this case. Under `off` and `observe`, the guard
+/// `group`. If a group is deallocated before each `enter` was followed by a `leave`, this class makes the missing calls
+/// of `leave` and records the fault. A `DispatchGroup` would leak in this case. Under `off` and `observe`, the guard
 /// behaves like `DispatchGroup`. May be used from any thread.
 public final class ShieldedGroup: Sendable {
   private let group = DispatchGroup()
@@ -70,7 +70,7 @@ public final class ShieldedGroup: Sendable {
   }
 }
 
-/// A semaphore that the program can deallocate while its value is below the initial value.
+/// A semaphore that can be released while its value is below its initial value.
 ///
 /// Replaces `DispatchSemaphore`, which ends the process in this case. This class records the fault as `source`. Under
 /// `off` and `observe`, the guard behaves like `DispatchSemaphore`. May be used from any thread.
@@ -101,7 +101,7 @@ public final class ShieldedSemaphore: Sendable {
     semaphore.signal()
   }
 
-  /// Decrements the semaphore, and waits while it is 0.
+  /// Waits while the value of the semaphore is 0, and then decrements the value.
   ///
   /// - Returns: False after a timeout.
   @discardableResult

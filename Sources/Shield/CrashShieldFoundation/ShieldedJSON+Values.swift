@@ -116,7 +116,7 @@ extension ShieldedJSON {
 }
 
 extension JSONNode {
-  /// Ends the process with the same trap that the code without a guard has for this value.
+  /// Ends the process with the same trap as code without a guard would for this value.
   @inline(never)
   fileprivate func end<Plain>(on path: JSONPath, as _: Plain.Type) {
     // The guard mode is not `absorb`: perform the plain operations, which trap.

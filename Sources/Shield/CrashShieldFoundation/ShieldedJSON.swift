@@ -14,10 +14,10 @@ public import Foundation
 /// let tags = json.user.tags.array()?.compactMap { $0.string() } ?? []   // without elements that are not strings
 /// ```
 ///
-/// Records show the keys that the program names. Read untrusted keys with `object()`: records do not show its keys. If
-/// a key is also the name of a member of this type, write `json["string"]`. As with a plain cast, JSON's 1 can be read
-/// as true, and true as 1. These reads are not recorded. Under `off` and `observe`, a missing value behaves as with
-/// `!`, and another unexpected value as with `as!`.
+/// Records show the keys that the program's code names. Read untrusted keys with `object()`: records do not show its
+/// keys. If a key is also the name of a member of this type, write `json["string"]`. As with a plain cast, JSON's 1 can
+/// be read as true, and true as 1. These reads are not recorded. Under `off` and `observe`, a missing value behaves as
+/// with `!`, and another unexpected value as with `as!`.
 ///
 /// The document is a copy of its source and can be sent to any thread. Copying takes time proportional to the size of
 /// the source.

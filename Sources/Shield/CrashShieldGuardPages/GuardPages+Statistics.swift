@@ -3,7 +3,7 @@ internal import CShimGuardPages
 extension GuardPages {
   /// Counters since the first class was protected, or since the fork in a forked child.
   public struct Statistics: Sendable, Hashable {
-    /// The maximum number of slots.
+    /// The maximum number of slots; a slot is a page for one sampled object.
     public var slots: Int
     /// The sample rate: one in `oneIn` allocations is sampled.
     public var oneIn: Int

@@ -39,8 +39,8 @@ extension Data {
   }
 }
 
-// The functions below are generic, because a subscript in generic code is Foundation's, not the guarded subscript
-// above.
+// The functions below are generic: in generic code, a subscript of `Data` is Foundation's subscript, not the guarded
+// subscript above.
 
 @inlinable
 @inline(__always)

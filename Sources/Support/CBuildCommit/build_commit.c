@@ -1,4 +1,5 @@
-// This function has its own file. After a new commit, only this file is compiled, and the programs are linked again.
+// This function has its own file, so that after a new commit only this file must be compiled before the programs are
+// linked again.
 #include "cs_build_commit.h"
 
 #ifndef CRASHSHIELD_COMMIT

@@ -36,8 +36,8 @@ static void tell(struct cs_fetch_problem *problem, const char *text) {
   (void)snprintf(problem->text, sizeof problem->text, "%s", text);
 }
 
-/// Reads the certificates before the process is confined. By default, curl reads the file during the request, when the
-/// process can no longer open files.
+/// Reads the certificates before the process is confined. By default, curl reads the file with the certificates during
+/// the request, when the process can no longer open files.
 static void read_certificates(struct cs_fetcher *fetcher) {
   const curl_version_info_data *version = curl_version_info(CURLVERSION_NOW);
   const char *path = version->age >= CURLVERSION_SEVENTH && version->cainfo ? version->cainfo : NULL;

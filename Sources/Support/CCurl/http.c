@@ -61,8 +61,8 @@ static int is_stopped(void *argument, curl_off_t a, curl_off_t b, curl_off_t c, 
 
 static bool set_certificate(const struct cs_http *http) {
   if (!http->certificate) return true;
-  // An empty password keeps OpenSSL from asking for one on the terminal. A resumed TLS session would have the
-  // certificate of its first connection, also after the file has changed.
+  // An empty password keeps OpenSSL from asking for one on the terminal. The session cache is disabled, because a
+  // resumed TLS session would keep the certificate of its first connection, even if the file has changed since.
   return curl_easy_setopt(http->curl, CURLOPT_SSLCERT, http->certificate) == CURLE_OK &&
          curl_easy_setopt(http->curl, CURLOPT_SSLKEY, http->key) == CURLE_OK &&
          curl_easy_setopt(http->curl, CURLOPT_KEYPASSWD, "") == CURLE_OK &&
@@ -87,7 +87,7 @@ static bool set(const struct cs_http *http, const struct cs_http_request *reques
          curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, answer->problem) == CURLE_OK;
 }
 
-/// Returns NULL if memory is exhausted.
+/// Returns the headers in `text` as a list, or NULL if memory is exhausted.
 static struct curl_slist *make_headers(const char *text) {
   // Disable the Expect header with an empty one. Without this option, libcurl sends `Expect: 100-continue` before a
   // large body. libcurl then waits a second for the answer of a server that does not support this header.

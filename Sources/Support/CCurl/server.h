@@ -11,6 +11,5 @@ struct cs_fetch_server {
   bool is_usable;
 };
 
-/// Fills in `server` for this URL. On a failure, sets the problem of the server. A server with a problem must not be
-/// used.
+/// Fills in `server` for this URL. On a failure, sets `server->problem`. A server with a problem must not be used.
 void cs_fetch_server_find(struct cs_fetch_server *server, const char *url);

@@ -50,17 +50,17 @@ static int spawn(const char *path, char *const *arguments, const posix_spawn_fil
 
 // Starts children from a thread with a private descriptor table that contains only the child's three descriptors.
 //
-// A child with a copy of the whole table would close the inherited descriptors. Closing a file calls the file system of
-// the file, which possibly never answers. An unrelated file could therefore block the child, and the caller that waits
-// for the child's start.
+// A child with a copy of this process's whole descriptor table would have to close the inherited descriptors. Closing a
+// file calls the file system of the file, which possibly never answers. An unrelated file could therefore block the
+// child, and the caller that waits for the child's start.
 //
 // The thread gets its private descriptor table in three steps. First, the child's three descriptors are sent into a
 // socket whose number is lower than the numbers of all other files. Second, the thread replaces the shared table with a
 // private table that ends at the socket's number. Third, the thread receives the three descriptors from the socket. The
 // kernel copies a table in words of 64 descriptors, and then closes the excess descriptors (close_range with
-// CLOSE_RANGE_UNSHARE, in Linux 5.9 to 6.18). All numbers of the word that contains the socket, and all lower numbers,
-// are therefore reserved before main() and never become free. The excess descriptors therefore never refer to other
-// files.
+// CLOSE_RANGE_UNSHARE, in Linux 5.9 to 6.18). The excess descriptors must not refer to other files either, because
+// closing them could block. Therefore all numbers up to the end of the word that contains the socket are reserved
+// before main(), and never become free.
 typedef struct spawner {
   const char *path;
   char *const *arguments;
@@ -73,7 +73,7 @@ typedef struct spawner {
 static pthread_mutex_t spawning = PTHREAD_MUTEX_INITIALIZER; // serializes starts, because only one number is reserved
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;     // protects `is_done`
 static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
-static int reserved = -1; // the last number of its word; refers to /dev/null, or to the socket during a start
+static int reserved = -1; // the last number of a word of 64; refers to /dev/null, or to the socket during a start
 
 // Reserves the descriptor numbers for starting children. This function runs before main(), when only inherited
 // descriptors are open. If the limit of descriptors is low, this function does not reserve any numbers, and a file

@@ -61,7 +61,7 @@ static int become(const char *file, char *const arguments[], char *const environ
     if (prctl(PR_SET_PDEATHSIG, options->death_signal) != 0) {
       return errno;
     }
-    // The parent can have ended before the call of prctl.
+    // If the parent ended before the call of prctl, no death signal comes.
     if (getppid() != parent) {
       return ESRCH;
     }

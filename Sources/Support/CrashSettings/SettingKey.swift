@@ -2,7 +2,7 @@
 public enum SettingValue: Sendable, Equatable {
   /// One string.
   case text(String)
-  /// A list, which only a settings file or a separator makes.
+  /// A list, from a settings file or from a string that a separator splits.
   case list([String])
 }
 
@@ -48,7 +48,7 @@ public struct SettingKey<Settings>: Sendable {
     (self.name, self.takes, self.isLive, self.apply, self.show) = (name, takes, isLive, apply, show)
   }
 
-  /// Creates a key whose value is a string, which is parsed.
+  /// Creates a key whose value is parsed from a string.
   public static func value<Value>(
     _ name: String, _ path: Path<Value>, _ takes: String, isLive: Bool = false,
     _ read: @escaping @Sendable (String) -> Value?, _ write: @escaping @Sendable (Value) -> String
@@ -77,7 +77,7 @@ public struct SettingKey<Settings>: Sendable {
 
   /// Creates a key with a number as its value.
   ///
-  /// `what` is the unit of the number, such as `minutes,`.
+  /// `what` is the unit of the number and a comma, such as `minutes,`; the range follows it in error messages.
   public static func number(
     _ name: String, _ path: Path<Int>, _ what: String, _ range: ClosedRange<Int>, isLive: Bool = false
   ) -> Self {

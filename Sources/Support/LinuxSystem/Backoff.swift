@@ -12,7 +12,7 @@ public struct Backoff: Sendable {
   /// Creates a back-off that begins with a quarter of a second.
   public init() {}
 
-  /// Returns a random delay between half of the current delay and all of it.
+  /// Returns a random delay between half of the current delay and the whole current delay.
   ///
   /// If the server requests a delay that is longer than this random delay, returns the requested delay, limited to an
   /// hour.

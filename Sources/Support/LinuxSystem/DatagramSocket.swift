@@ -37,7 +37,9 @@ public struct DatagramSocket: Sendable {
     }
   }
 
-  /// - Returns: Whether the other side's queue accepted the datagram.
+  /// Sends a string as one datagram.
+  ///
+  /// - Returns: Whether the receiver's queue accepted the datagram.
   public func send(_ text: String, _ descriptors: [Descriptor] = []) -> Bool {
     send(Array(text.utf8), descriptors) == 0
   }

@@ -48,7 +48,7 @@ public final class Descriptor: Sendable {
     return bytes
   }
 
-  /// Reads at most `limit` bytes, up to the end.
+  /// Reads at most `limit` bytes, up to the end of the file.
   /// - Returns: The bytes, and the errno of the read that failed after these bytes, or 0 if no read failed.
   public func read(upTo limit: Int) -> (bytes: ArraySlice<UInt8>, error: Int32) {
     var bytes = [UInt8](repeating: 0, count: limit)

@@ -7,8 +7,8 @@ extension TextScrubber {
     guard case .object(var members) = report else { return scrub(each: report) }
     let annotations = members.removeValue(forKey: "annotations")
     var scrubbed = scrub(members)
-    // crashd copies the values of these fields from annotations, so the strict rules for annotations apply to these
-    // fields as well.
+    // crashd copies the fields `release`, `environment` and `user` from annotations, so the strict rules for
+    // annotations apply to these fields as well.
     for key in CrashReport.WellKnown.allCases.map(\.rawValue) {
       if let value = members[key], value != .null { scrubbed[key] = scrub(annotation: value, of: key) }
     }

@@ -8,7 +8,8 @@ protocol FieldSource {
   func hasValue(_ name: String) -> Bool
 }
 
-/// Decodes a type that has named fields of plain types, and reads the fields from a source.
+/// Decodes a type whose fields have names and plain types (Boolean, number, string), and reads the fields from a
+/// source.
 struct FieldDecoder: Decoder {
   let source: any FieldSource
 

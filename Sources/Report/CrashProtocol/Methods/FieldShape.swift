@@ -1,8 +1,8 @@
 import CrashReport
 
-/// One field of a type that the interface transfers.
+/// One field of a type that crashd's Varlink interface transfers.
 ///
-/// The Varlink interface file declares the same field.
+/// The interface file declares the same field.
 package struct FieldShape: Equatable, Sendable {
   /// The type of a field.
   package indirect enum Kind: Equatable, Sendable {

@@ -2,7 +2,7 @@
 public struct BuildHealth: Codable, Sendable, Equatable {
   /// The numbers of requests.
   public struct Requests: Codable, Sendable, Equatable {
-    /// The requests that began.
+    /// The number of requests that began.
     public var begun: Int
     /// The number of requests that ended without an error.
     public var finished: Int
@@ -42,11 +42,11 @@ public struct BuildHealth: Codable, Sendable, Equatable {
   public var requests: Requests?
   /// The number of processes that a crash ended.
   public var crashes: Int
-  /// The crashes for each 1,000 process-hours; nil if no process ran.
+  /// The crash rate: the number of crashes per 1,000 process-hours; nil if no process ran.
   public var crashesPerThousandHours: Double?
-  /// The lower end of the interval that contains the true rate with a confidence of 95 %.
+  /// The lower end of the 95 % confidence interval of the crash rate.
   public var rateLower: Double?
-  /// The upper end of this interval.
+  /// The upper end of the 95 % confidence interval of the crash rate.
   public var rateUpper: Double?
   /// The median time from a crash to the next attach of the program; nil if there was no such attach.
   public var timeToBack_ms: Double?
@@ -79,7 +79,7 @@ public struct BuildVerdict: Codable, Sendable, Equatable {
   public var evidence: Double
   /// The minimum evidence at which the new build is treated as worse.
   public var threshold: Double
-  /// The unit of the exposure: `requests` or `processHours`.
+  /// What the crash rates are relative to: `requests` or `processHours`.
   public var measure: String
   /// The number of compared crashes of the new build.
   public var newCrashes: Int

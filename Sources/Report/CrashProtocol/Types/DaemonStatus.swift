@@ -55,7 +55,7 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
     ///
     /// The value is a name, or a number if the operator configured a number. Nil means that no group has full access.
     public var group: String?
-    /// Whether the caller lacks full access only because of its namespaces (`access.root`).
+    /// Whether the caller lacks full access only because it is in other namespaces than crashd (setting `access.root`).
     ///
     /// The value is nil if this is not the case, and in replies of a crashd version without this property.
     public var isForeign: Bool?

@@ -40,7 +40,7 @@ public struct DanglingClass: Codable, Sendable, Equatable {
     public var detection: Probability?
     /// The number of detected accesses.
     public var hits: Double
-    /// How often the program resolved a handle whose object was already freed.
+    /// How often the program resolved a `ShieldHandle` whose object was already freed.
     ///
     /// The value is nil in replies of a crashd version without this property.
     public var handleMisses: Double?

@@ -1,4 +1,4 @@
-/// A decision about protection, with its reason.
+/// A decision about the use-after-free protection of a program, with its reason.
 ///
 /// crashd stores decisions and sends them to clients in this form.
 public struct DanglingDecision: Codable, Sendable, Equatable {

@@ -58,7 +58,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
     public var since: String
     /// The number of accesses that were detected since the level was raised.
     public var hits: Int
-    /// The number of call sites of these accesses.
+    /// The number of call sites of the accesses that were detected since the level was raised.
     public var groups: Int
     /// The number of detected accesses since the last access from a new call site.
     public var runWithoutNewGroup: Int
@@ -117,7 +117,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   public var crashLoopSeconds: Double
   /// The current value of the change detector for crashes.
   public var evidence: Double
-  /// The value of the change detector that raises an alarm.
+  /// The value at which the change detector raises an alarm.
   ///
   /// This value equals the minimum mean number of days between two false alarms.
   public var alarmThresholdDays: Double

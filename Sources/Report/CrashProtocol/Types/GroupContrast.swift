@@ -12,9 +12,9 @@ public struct GroupContrast: Codable, Sendable, Equatable {
     public var inGroup: Int
     /// The number of other compared crashes with the value.
     public var inRest: Int
-    /// The share of the group's compared crashes with the value.
+    /// The share of crashes with the value among the group's compared crashes.
     public var support: Double
-    /// The support, divided by the share of all compared crashes with the value.
+    /// `support`, divided by the share of crashes with the value among all compared crashes.
     public var lift: Double
     /// The probability of such a difference by chance, corrected for the number of tests; at least 1e-300.
     public var probability: Double

@@ -1,6 +1,6 @@
 /// The number of crashes in one hour.
 public struct HourCount: Codable, Sendable, Equatable {
-  /// The maximum number of groups in one call.
+  /// The maximum number of groups that one call can request.
   public static let groupLimit = 100
   /// The maximum number of hourly counts in one reply.
   public static let limit = 20_000

@@ -36,7 +36,7 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
   public var podUID: String?
   /// The name of the process's pod, according to the process.
   public var pod: String?
-  /// The namespace of that pod, according to the process.
+  /// The Kubernetes namespace of the process's pod, according to the process.
   public var namespace: String?
   /// Whether the pid is known only from the process itself, because the process runs in another pid namespace.
   ///

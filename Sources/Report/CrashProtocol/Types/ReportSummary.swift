@@ -28,9 +28,9 @@ public struct ReportSummary: Codable, Sendable, Equatable {
   public var sentence: String
   /// The name of the first in-app function; can be empty.
   public var function: String
-  /// The source file of this function.
+  /// The source file of `function`.
   public var file: String?
-  /// The line in the source file.
+  /// The line in `file`.
   public var line: Int?
   /// The key of the group.
   ///
@@ -48,15 +48,15 @@ public struct ReportSummary: Codable, Sendable, Equatable {
   public var environment: String?
   /// The value of the program's annotation `user`.
   public var user: String?
-  /// The operation of the request in which the first thread crashed.
+  /// The operation of the request in which the thread that crashed first was working.
   public var route: String?
-  /// The trace id of the request in which the first thread crashed.
+  /// The trace id of the request in which the thread that crashed first was working.
   public var traceID: String?
   /// The id of the process's container.
   public var containerID: String?
   /// The name of the process's Kubernetes pod.
   public var pod: String?
-  /// The namespace of that pod.
+  /// The namespace of the process's Kubernetes pod.
   public var namespace: String?
 
   /// Creates the summary of a report.

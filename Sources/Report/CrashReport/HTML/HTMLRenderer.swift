@@ -18,8 +18,8 @@ public struct HTMLRenderer: Sendable {
 
   /// The CSS of `fragment(_:)`, for a page that contains the fragment in an element of the class `report`.
   ///
-  /// The page defines the colors, as the variables `--ink`, `--faint`, `--ground`, `--card`, `--line`, `--alarm` and
-  /// `--place`.
+  /// That page must define the colors, as the variables `--ink`, `--faint`, `--ground`, `--card`, `--line`, `--alarm`
+  /// and `--place`.
   public static let fragmentStyle = ".report {\n\(HTMLStyle.report.description)\n}\n"
 
   /// Returns the report as HTML for the body of another page.
@@ -90,7 +90,7 @@ public struct HTMLRenderer: Sendable {
 
   /// Returns which process crashed, how, when and where.
   ///
-  /// Each part has its own direction, because a name in a right-to-left script would reorder the other parts.
+  /// Each part has its own text direction, because a name in a right-to-left script would reorder the other parts.
   private func who(_ report: CrashReport) -> HTMLText {
     let (name, signal) = (isolated(report.process.name), isolated(report.signal.name))
     return report.origins.reduce("\(name) · \(signal) · \(time(report.time))") { $0 + " · " + isolated($1) }

@@ -29,8 +29,9 @@ package enum JSONProblem: Error, Equatable, CustomStringConvertible {
 
 /// Parses untrusted JSON (RFC 8259) in one pass.
 ///
-/// `JSONDecoder` takes cubic time in the nesting depth if a type tries to decode one kind of value after another. The
-/// cost is cubic because each failed attempt builds an error with the complete coding path.
+/// This parser replaces `JSONDecoder` for untrusted JSON. `JSONDecoder` takes cubic time in the nesting depth if a type
+/// tries to decode one kind of value after another, because each failed attempt builds an error with the complete
+/// coding path.
 ///
 /// Complexity: O(bytes). Each byte is read at most twice, and the stack holds at most `depth` frames. `make
 /// bench-hostile` measures the time per byte.

@@ -89,11 +89,11 @@ extension CrashReport {
       /// Creates a value from any string.
       public init(rawValue: String) { self.rawValue = rawValue }
 
-      /// All requests had ended.
+      /// The drain ended because all requests had ended.
       public static let done = Self("done")
       /// The drain ended because the grace period was over.
       public static let deadline = Self("deadline")
-      /// No request made progress.
+      /// The drain ended because no request made progress.
       public static let stall = Self("stall")
       /// The drain ended at another crash, or at a trap for which the process had no spare thread left.
       public static let secondCrash = Self("secondCrash")

@@ -13,7 +13,8 @@ extension CrashReport {
     public static let program = MemoryOmission(rawValue: "program")
     /// An operator excluded the memory, by `privacy.no-memory` in crashd's settings.
     public static let `operator` = MemoryOmission(rawValue: "operator")
-    /// The record line from which the report comes had no room for the memory.
+    /// The report comes from a record line (a crash record that the process printed as text), which had no room for the
+    /// memory.
     public static let recordLine = MemoryOmission(rawValue: "record-line")
   }
 }

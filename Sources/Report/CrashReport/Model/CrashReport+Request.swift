@@ -36,7 +36,7 @@ extension CrashReport {
 
   /// The requests that were running when crashd read the first crash of the process.
   public struct InFlight: Codable, Sendable, Equatable {
-    /// The number of requests in the request table of the process.
+    /// The number of requests in the request table, a part of the process's ring.
     public var total: Int
     /// The number of requests since the process started that had no entry in the request table, because the table was
     /// full.
@@ -46,7 +46,7 @@ extension CrashReport {
     /// The requests in the table, oldest first.
     ///
     /// The list is empty in a preliminary report, and in a report that would otherwise exceed its size limit. In both
-    /// cases, `total` is the number of requests that are missing.
+    /// cases, `total` is the number of requests that the report omits.
     public var requests: [Request]
 
     /// Creates a list from its parts.

@@ -1,4 +1,4 @@
-// Handles well-known annotations, which are also fields of the report, and tags.
+// Handles tags, and the well-known annotations, which are also fields of the report.
 extension CrashReport {
   /// The annotations that crashd copies into fields of the report.
   public enum WellKnown: String, CaseIterable, Sendable {

@@ -16,7 +16,7 @@ extension CrashReport {
     public var common: Int
     /// The number of frames that the cross-check found.
     public var found: Int
-    /// The frames after the first difference that the report does not show; at most 32.
+    /// The frames after the first difference that only the other unwinder found; at most 32.
     public var others: [OtherFrame]
 
     /// Creates a comparison from its parts.
@@ -44,13 +44,11 @@ extension CrashReport.Unwinding {
 
     /// Both unwinders found the same frames.
     public static let equal = Agreement(rawValue: "equal")
-    /// All frames that the cross-check found equal the handler's frames, but the cross-check found fewer frames than
-    /// the handler.
+    /// The cross-check found the same frames as the handler, but fewer of them.
     ///
     /// The cross-check usually finds fewer frames because the size of the stack copy is limited.
     public static let shorter = Agreement(rawValue: "shorter")
-    /// All frames that the handler found equal the cross-check's frames, but the cross-check found more frames than the
-    /// handler.
+    /// The cross-check found the same frames as the handler, and further frames after them.
     public static let longer = Agreement(rawValue: "longer")
     /// The two stacks have different callers for one frame.
     public static let different = Agreement(rawValue: "different")

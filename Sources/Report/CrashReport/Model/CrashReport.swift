@@ -174,8 +174,8 @@ extension CrashReport {
     public var startTime: String
     /// The systemd unit of the process, if there is one.
     public var unit: String?
-    /// The value is true if the kernel would refuse a core dump of the process for its user, because the process had
-    /// more privileges than that user.
+    /// The value is true if the process had more privileges than its user, so that the kernel would refuse this user a
+    /// core dump.
     ///
     /// In this case, only root and crashd's own user can read the report. The value is nil for any other process, and
     /// in reports of a crashd version without this property.
@@ -346,7 +346,7 @@ extension CrashReport {
     /// The class of the object; if it is unknown, the class that the code expects.
     public var objectClass: String? { className ?? expectedClass }
 
-    /// A readable class: The text is, for example, `shop.Session`, or `Session, as the code expects`.
+    /// The class as text, such as `shop.Session`, or `Session, as the code expects`.
     ///
     /// The value is empty if no class is known.
     var classText: String { className ?? expectedClass.map { "\($0), as the code expects" } ?? "" }
@@ -415,7 +415,7 @@ extension CrashReport {
   public struct Timing: Codable, Sendable, Equatable {
     /// The time when the first thread in `threads` entered its signal handler.
     public var entry_ns: UInt64
-    /// The time when the record of this thread was committed.
+    /// The time when the record of the first thread in `threads` was committed.
     public var commit_ns: UInt64
     /// The time when the report was passed to the store.
     public var stored_ns: UInt64

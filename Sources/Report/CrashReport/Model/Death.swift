@@ -26,19 +26,19 @@ extension CrashReport {
     /// The number of OOM kills in this control group after the process was last seen running; nil if unknown.
     public var oomKills: Int?
 
-    /// Whether one of the OOM kills in `oomKills` could have hit this process; nil if none of them can have hit it.
+    /// Whether one of the OOM kills in `oomKills` is attributed to this process; nil if there were none, or if SIGKILL
+    /// did not end the process.
     public var oomVictim: Bool?
-    /// The number of processes in the control group that the OOM kills in `oomKills` could have hit, including this
+    /// The number of processes in the control group that the OOM kills in `oomKills` possibly killed, including this
     /// process.
     ///
-    /// The value is nil if the kills cannot have hit any process.
+    /// The value is nil if `oomVictim` is nil.
     public var oomCandidates: Int?
-    /// Whether the process had crashed before.
+    /// The value is true if the process had crashed before, and otherwise nil.
     ///
-    /// The process had either survived that crash, or was killed while it handled the crash. The value is nil if the
-    /// process had not crashed before.
+    /// The process either survived that crash, or was killed while it handled the crash.
     public var afterCrash: Bool?
-    /// systemd's result for the unit whose main process this was, such as `oom-kill` or `timeout`.
+    /// If this process was the main process of a unit: systemd's result for the unit, such as `oom-kill` or `timeout`.
     ///
     /// The value is nil if the result is unknown.
     public var unitResult: String?

@@ -5,7 +5,8 @@
 public struct IncidentReport: Codable, Sendable, Equatable {
   /// Identifies the incident on this machine.
   ///
-  /// The id consists of half of the process's report id, "-", and the key of the incident in the process.
+  /// The id consists of the first half of the id that a crash report of the process gets, "-", and the key of the
+  /// incident in the process.
   public var id: String
   /// The time of the first occurrence, as RFC 3339 in UTC.
   public var first: String
@@ -28,8 +29,8 @@ public struct IncidentReport: Codable, Sendable, Equatable {
   public var sentence: String
   /// Whether the incident proves a bug in the program.
   ///
-  /// The value is `probable` if the deinit of the object was deferred, because the deinit, had it run in time, might
-  /// have prevented the access.
+  /// The value is `probable` if the deinit of the object was deferred: a deinit in time might have prevented the
+  /// access.
   public var confidence: Confidence
   /// The method that was called on the object.
   public var method: String?
@@ -43,8 +44,7 @@ public struct IncidentReport: Codable, Sendable, Equatable {
   ///
   /// The value is nil for an incident without a call site.
   public var site: String?
-  /// The registers at the trap that was contained, by name: `rax`, … `rip`, `rflags`, or
-  /// `x0`, … `pc`, `pstate`.
+  /// The registers at the contained trap, by name: `rax`, … `rip`, `rflags`, or `x0`, … `pc`, `pstate`.
   ///
   /// Nil for other incidents.
   public var registers: [String: Address]?
@@ -65,7 +65,7 @@ public struct IncidentReport: Codable, Sendable, Equatable {
     public var executable: String
     /// The build id of the executable.
     public var buildID: String
-    /// Whether the kernel would refuse a core dump of the process, as in `CrashReport.ProcessIdentity`.
+    /// Whether the process had more privileges than its user, as in `CrashReport.ProcessIdentity`.
     public var isRestricted: Bool?
 
     /// Creates a process from its parts.
@@ -84,7 +84,7 @@ public struct IncidentReport: Codable, Sendable, Equatable {
     public var address: Address
     /// The number that identifies the record in the process.
     ///
-    /// If the fields of the object are filled with poison values, these values contain this number.
+    /// The policy `diagnose` writes this number into the fields of the freed object.
     public var record: Int
     /// The time from the last release to the first access, in nanoseconds.
     public var age_ns: Int

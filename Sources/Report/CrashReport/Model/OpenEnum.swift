@@ -141,7 +141,7 @@ extension IncidentReport {
     public static let absorb = Self("absorb")
     /// The fields of the object are zeroed.
     public static let zero = Self("zero")
-    /// The access is recorded, and the fields of the object are poisoned.
+    /// The access is recorded, and the fields of the object are filled with a value that is not a valid pointer.
     public static let diagnose = Self("diagnose")
     /// The fault is recorded, but is not prevented.
     public static let observe = Self("observe")

@@ -19,8 +19,8 @@ public enum Timestamp: Sendable {
   /// Returns nanoseconds since 1970. Returns nil for any other string. For a time after the year 2554, returns the
   /// largest number.
   public static func nanoseconds(rfc3339 text: String) -> UInt64? {
-    // Not a regular expression: the compiler's literal is parsed again at each call, which takes most of the time in
-    // which crash-fleet reads a report.
+    // This code uses no regular expression, because a regular expression literal is parsed again at each call. This
+    // parsing would take most of the time in which crash-fleet reads a report.
     var rest = text.utf8[...]
     guard let year = number(4, &rest), take("-", &rest), let month = number(2, &rest), take("-", &rest),
       let day = number(2, &rest), take("Tt ", &rest), let hour = number(2, &rest), take(":", &rest),

@@ -7,9 +7,7 @@ public struct PrivacySettings: Sendable, Equatable {
   public var annotations = [
     "password", "passwd", "secret", "token", "authorization", "cookie", "credential", "api-key", "api_key", "apikey",
   ]
-  /// Regular expressions.
-  ///
-  /// The matches of these patterns are scrubbed from all strings.
+  /// The regular expressions whose matches are scrubbed from all strings.
   public var patterns = [
     #"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+\.[A-Za-z0-9.-]*[A-Za-z]"#, #"[Bb]earer +[A-Za-z0-9._~+/=-]+"#,
   ]

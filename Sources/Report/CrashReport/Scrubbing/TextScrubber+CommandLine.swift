@@ -1,8 +1,8 @@
-/// Scrubs command lines. Scrubs command lines: replaces the values of options, variables and headers whose names mark
-/// secrets, and the user information in URLs.
+/// Scrubs command lines: replaces the values of options, variables and headers whose names mark secrets, and the user
+/// information in URLs.
 ///
-/// The scrubber only splits words. The scrubber does not parse the options of specific programs. Therefore, the
-/// scrubber does not detect `-pVALUE`, or a secret whose name is not in the list.
+/// The scrubber splits a command line into words, but does not know the options of specific programs. Therefore, the
+/// scrubber does not detect a secret in `-pVALUE`, or a secret whose name is not in the list.
 extension TextScrubber {
   /// Scrubs arguments, and joins them with blanks.
   ///
@@ -54,7 +54,7 @@ extension TextScrubber {
     return result
   }
 
-  /// States which words after a word are secret.
+  /// Which of the following words are secret.
   private enum Follower {
     case text
     /// The next word is secret.

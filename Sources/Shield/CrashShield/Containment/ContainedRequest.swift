@@ -2,18 +2,20 @@ internal import CShim
 internal import Synchronization
 
 /// The parts of `Shield.withContainedRequest` that are not inlined into the program.
+///
+/// The pool is the set of the shield's threads that run Swift tasks.
 @usableFromInline
 enum ContainedRequest: Sendable {
   @usableFromInline static var isOn: Bool { cs_shim_containment_is_on() }
 
-  /// Announces that the calling task suspends or ends right after the next job that it enqueues.
+  /// Announces that the calling task suspends or ends right after it enqueues the next job.
   ///
   /// The current thread of the pool then runs that job next, and does not wake another thread for the job. If `isSo` is
   /// false, the call withdraws an earlier announcement.
   @usableFromInline
   static func runsNext(_ isSo: Bool) { cs_shim_pool_runs_next(isSo) }
 
-  /// The pool, which is the preferred executor of contained requests; nil if the program has no pool.
+  /// The preferred executor of contained requests, which is the pool; nil if the process has no pool.
   @usableFromInline
   static var executor: (any TaskExecutor)? { cs_shim_pool_is_on() ? PoolExecutor.shared : nil }
 
@@ -48,6 +50,7 @@ enum ContainedRequest: Sendable {
 ///
 /// The pool also runs all jobs of the global executor. Since Swift 6.2, however, `Task.yield` enqueues its job on the
 /// executor of the task. For a task without a preferred executor, that is the runtime's executor, which uses Dispatch.
+/// Contained requests therefore prefer this executor.
 private final class PoolExecutor: TaskExecutor {
   static let shared = PoolExecutor()
 
@@ -59,8 +62,8 @@ private final class PoolExecutor: TaskExecutor {
 
 /// Cancels the task of a contained request when the caller's task is cancelled.
 ///
-/// The value is the address of the request's task. 0 means that the task does not exist yet. 1 means that the caller
-/// was cancelled.
+/// `task` is the address of the request's task. 0 means that the task does not exist yet. 1 means that the caller was
+/// cancelled.
 @usableFromInline
 struct ContainedTask: ~Copyable, Sendable {
   private let task = Atomic<UInt>(0)

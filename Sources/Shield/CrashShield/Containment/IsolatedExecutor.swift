@@ -8,17 +8,16 @@
 
   /// Runs the jobs of one task and of its child tasks on one thread.
   ///
-  /// Jobs that arrive after the thread ended or trapped run on the global executor. Jobs that are not tasks run on the
-  /// global executor as well. An example is a job of an actor that the task calls. The job of an actor can also run
-  /// code for the actor's other callers. A trap in code for another caller must not be contained as if the isolated
-  /// work had trapped.
+  /// Jobs that arrive after the thread ended or trapped run on the global executor. Jobs that are not tasks, such as
+  /// the job of an actor that the task calls, run on the global executor as well. The job of an actor can also run code
+  /// for the actor's other callers, and a trap in that code must not end the isolated work.
   @safe
   final class IsolatedExecutor: TaskExecutor, @unchecked Sendable {
     private struct State {
       var jobs: [UnownedJob] = []
-      /// No further job will be enqueued; the thread ends when the queue is empty.
+      /// Whether no further job will be enqueued; if true, the thread ends when `jobs` is empty.
       var isClosed = false
-      /// The thread has ended, and runs no further jobs.
+      /// Whether the thread has ended, and runs no further jobs.
       var isAbandoned = false
     }
 
@@ -70,8 +69,8 @@
 
     private func next() -> UnownedJob? {
       while true {
-        // Repeat `sem_wait` if a signal handler interrupts it. Each iteration must consume one post, because the
-        // executor must not be freed while another thread is inside `sem_post`.
+        // Repeat `sem_wait` if a signal handler interrupts it. Each iteration must consume one post. Otherwise the
+        // thread could end, and the executor could be freed, while another thread is still inside `sem_post`.
         while unsafe sem_wait(news) != 0 {}
         let (job, isDone) = state.withLock { state in
           (state.jobs.isEmpty ? nil : state.jobs.removeFirst(), state.isClosed)

@@ -9,10 +9,11 @@ extension Shield {
   /// }
   /// ```
   ///
-  /// `Configuration.containment` sets whether a trap ends the request, drains the process, or ends the process at once.
-  /// If containment is off or could not start, the function runs the work in the caller's task, as `withRequest` does.
-  /// The function also does so if the table of requests is full, or if the shield is not started. If
-  /// `Shield.status.containmentObstacle` has a reason, no trap is contained in this process.
+  /// `Configuration.containment` sets whether a trap ends only the request, drains the process, or ends the process at
+  /// once. A process that drains finishes the other requests in flight, and then ends. If containment is off or could
+  /// not start, the function runs the work in the caller's task, as `withRequest` does. The function also does so if
+  /// 4,096 requests are registered already, or if the shield is not started. If `Shield.status.containmentObstacle` has
+  /// a reason, no trap is contained in this process.
   ///
   /// The function registers the request as `withRequest` does, with the same limits. The work inherits the priority and
   /// the task-local values of the caller, and runs on the global executor. Cancelling the caller's task cancels the
@@ -38,7 +39,7 @@ extension Shield {
   ///   - tags: Further facts, such as the customer.
   ///   - isolation: The caller's actor.
   ///   - work: The code of the request. The work can still run after this function has returned. Therefore the work
-  ///     must not use memory of the caller that ends with the call.
+  ///     must not use memory that is valid only during the call.
   /// - Returns: The result of the work.
   /// - Throws: The error of the work. `ShieldFault.trapped` after a trap. `ShieldFault.ended` if the process ends
   ///   before the work has finished.
@@ -82,7 +83,9 @@ extension Shield {
 }
 
 extension RequestContext {
-  /// Runs the work in the caller's task, because the request has no entry in the ring.
+  /// Runs the work in the caller's task.
+  ///
+  /// Used if the request has no entry in the ring, the memory that the process shares with crashd.
   @inlinable
   static func runInPlace<Value>(
     _ request: UInt64, isolation: isolated (any Actor)? = #isolation, _ work: @Sendable () async throws -> Value

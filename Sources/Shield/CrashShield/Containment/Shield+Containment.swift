@@ -14,12 +14,12 @@ extension Shield {
     /// A trap ends the process after the other requests in flight have finished.
     ///
     /// The trapped request throws `ShieldFault.trapped`. The shield calls `Configuration.onDrain`, in which the server
-    /// must stop accepting connections. The process then ends by the signal of the trap. The drain takes at most the
-    /// time `grace`. The drain ends earlier if no request ends and no job of the pool begins for the time `stall`.
+    /// must stop accepting connections. When the other requests have finished, the process ends by the signal of the
+    /// trap. The drain takes at most the time `grace`. The drain ends earlier if, for the time `stall`, no request ends
+    /// and no job begins on the pool, the shield's threads for Swift tasks.
     ///
-    /// If `pool` is true, Swift tasks run on threads of the shield, as with `contain`. Up to eight threads can then
-    /// trap in the same drain. The default is true, because contained requests are not slower on the pool than on
-    /// Dispatch.
+    /// If `pool` is true, Swift tasks run on the pool, as with `contain`. Up to eight threads can then trap in the same
+    /// drain. The default is true, because contained requests are not slower on the pool than on Dispatch.
     ///
     /// If `pool` is false or the pool is not available, Swift tasks run on threads of Dispatch. No thread then replaces
     /// a trapped thread, so the number of traps in a drain is limited to the number of processors minus one.
@@ -53,9 +53,9 @@ extension Shield {
   static func startContainment(_ containment: Containment, onDrain: (@Sendable () -> Void)?) {
     guard var c = containment.cValue else { return }
     drainFunction.withLock { $0 = onDrain }
-    // The C code calls `answer` once for each request whose caller must receive an error. Invariant: the number is the
-    // continuation that `withContainedRequest` passed to the C code, and the task that runs the work does not resume
-    // the continuation afterwards.
+    // The C code calls `answer` once for each request whose caller must receive an error. Invariant: `continuation` has
+    // the bits of the continuation that `withContainedRequest` passed to the C code, and the task that runs the work
+    // does not resume this continuation afterwards.
     c.answer = { continuation, isTrap in
       let waiting = unsafe unsafeBitCast(UInt(continuation), to: UnsafeContinuation<Never, any Error>.self)
       unsafe waiting.resume(throwing: isTrap ? ShieldFault.trapped : ShieldFault.ended)
@@ -72,10 +72,11 @@ extension Shield.Containment {
   /// The largest budget, which limits the threads that traps keep.
   private static let largestBudget = 200
 
-  /// The mode in which containment starts, and the reason why it is off although the environment sets a mode.
+  /// The mode in which containment starts, and, if `CRASHSHIELD_CONTAINMENT` is invalid, the reason why containment is
+  /// off.
   typealias Choice = (mode: Self, refusal: String?)
 
-  /// Returns the mode that `CRASHSHIELD_CONTAINMENT` sets, or else this mode.
+  /// Returns the mode that `CRASHSHIELD_CONTAINMENT` sets; if the variable is not set, returns `self`.
   ///
   /// An invalid variable switches containment off. The variable does not prevent the start, because an operator who
   /// mistypes a mode must not lose the crash reports.
@@ -96,7 +97,8 @@ extension Shield.Containment {
     )
   }
 
-  /// Returns the mode of an environment variable, with the durations of this mode; nil if the variable is invalid.
+  /// Returns the mode that `text`, the value of `CRASHSHIELD_CONTAINMENT`, names, with the durations of `self`; nil if
+  /// `text` is invalid.
   private func overridden(by text: String) -> Self? {
     let prefix = "contain:"
     let (grace, stall) = durations

@@ -7,7 +7,8 @@ public enum ShieldFault: Error, Sendable, Equatable {
   case missing(String)
   /// A continuation was released without being resumed.
   case leaked
-  /// The requested value does not exist: it is out of range, has another type, or is unavailable in this state.
+  /// The operation is impossible, for the given reason. For example, the requested value is out of range, has another
+  /// type or is unavailable in this state, or `isolated` cannot create a thread.
   case refused(String)
   /// Isolated work or a contained request trapped. The trapped thread never ends, and the objects and locks of the work
   /// are never released.
@@ -41,9 +42,9 @@ extension Shield {
   /// - The fault is not a trap (`ud2`, on AArch64 `brk`) but a bad access, an abort or another signal.
   /// - Dispatch, the C library or the loader is on the stack of the work. The thread can hold a lock of these
   ///   libraries, or can have initialized a global variable only in part.
-  /// - Swift's concurrency library calls the code that trapped, as it calls the cancellation handlers of a task, with
-  ///   the task locked. The body of `withCheckedContinuation` is included, because the shield cannot distinguish it
-  ///   from a cancellation handler.
+  /// - Swift's concurrency library called the code that trapped. For example, the library calls the cancellation
+  ///   handlers of a task while the task is locked. The body of `withCheckedContinuation` is included, because the
+  ///   shield cannot distinguish it from a cancellation handler.
   /// - The work is in an `ExclusiveGate` or holds another lock of the shield.
   /// - The shield cannot distinguish the code of the C library and the Swift runtime from the program's code, as in an
   ///   executable that links the C library statically. `Shield.status.containmentObstacle` then has the reason.
@@ -55,14 +56,14 @@ extension Shield {
   /// a task group calls. Further limits:
   /// - For a contained trap, the shield does not call a handler of SIGILL (on AArch64, of SIGTRAP) that the program
   ///   installed before the shield.
-  /// - `exit()` works while threads that trapped exist. The callbacks of `exit()` (`atexit`, C++ destructors) must not
+  /// - `exit()` works even if trapped threads exist. The callbacks of `exit()` (`atexit`, C++ destructors) must not
   ///   wait for locks or objects that these threads hold.
   /// - Synchronous work runs on a thread without a task. The work has no task-local values, and `Task.isCancelled` is
   ///   always false. However, the work belongs to the request that the caller registered by `withRequest`.
   /// - If a request begins inside the work and the work traps, the request never ends. All later reports list this
   ///   request as in flight. Call `isolated` inside `withRequest`, and not `withRequest` inside `isolated`.
   ///
-  /// The calling thread waits until the work has ended. Precondition: the caller is not on a thread of Swift's
+  /// The calling thread waits until the work has ended. Precondition: the caller does not run on a thread of Swift's
   /// concurrency. Async code must call the asynchronous `isolated` instead. Creating the thread costs fifty to a
   /// hundred microseconds.
   ///

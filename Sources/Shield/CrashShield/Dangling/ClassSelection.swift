@@ -1,8 +1,8 @@
 extension Shield {
-  /// A selection of classes, made from the type records in the images of this process.
+  /// A selection of classes of this process.
   ///
-  /// A generic class has no metadata before its first use. Protect an instantiation of a generic class by its metatype
-  /// instead.
+  /// The shield finds the classes in the type records of the executable and its shared libraries. A generic class has
+  /// no metadata before its first use. Protect an instantiation of a generic class by its metatype instead.
   public enum ClassSelection: Sendable, Hashable {
     /// The class with this full name, such as `App.Session` or `App.Outer.Inner`.
     case named(String)
@@ -21,8 +21,8 @@ extension Shield {
   /// Call this function when the program starts. The function reads the type records of all images once, which takes
   /// some milliseconds for a large server. The function also creates the metadata of each selected class.
   ///
-  /// - Returns: The full names of the classes that are `protected` now, of the `generic` classes, which have no metadata
-  ///   yet, and of the classes that could not be protected (`failed`).
+  /// - Returns: Three lists of full class names. The classes in `protected` are protected now. The classes in `generic`
+  ///   are generic and have no metadata yet. The classes in `failed` could not be protected.
   /// - Throws: `ProtectionError.unavailable`. A class that cannot be protected is listed in the result instead.
   @discardableResult
   public static func protect(

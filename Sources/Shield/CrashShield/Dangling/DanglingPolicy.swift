@@ -23,8 +23,8 @@ public enum DanglingPolicy: Sendable, Equatable, CaseIterable {
   case zero
   /// Runs the deinit at once and fills the fields with a value that is not a valid pointer.
   ///
-  /// The value contains the number of the freed-object record. A program that dereferences such a field crashes, and
-  /// the registers in the report show that number.
+  /// The value contains the number of the record that the quarantine keeps about the freed object. A program that
+  /// dereferences such a field crashes, and the registers in the report show that number.
   case diagnose
 
   /// The policy as a constant of the C interface.

@@ -11,13 +11,13 @@ import Synchronization
 final class Protections: Sendable {
   static let shared = Protections()
 
-  /// The policy and the limit of a class.
+  /// The policy of a class, and the maximum number of its deallocated objects that the quarantine keeps.
   struct Setting: Sendable, Equatable {
     var policy: DanglingPolicy
     var limit: Int
   }
 
-  /// The content of a request about one class.
+  /// What a request sets for one class: protection with a setting, or no protection.
   enum Word: Sendable, Equatable {
     case protects(Setting)
     case refuses
@@ -30,8 +30,8 @@ final class Protections: Sendable {
 
   /// Protects a class at the program's request; may be called from any thread.
   func protect(_ type: AnyClass, _ policy: DanglingPolicy, limit: Int) throws(Shield.ProtectionError) {
-    // Check for an obstacle, such as a forked child, before locking: a thread of the parent can have held the lock at
-    // the fork.
+    // Check for an obstacle before locking. In a forked child, which is an obstacle, the lock can stay locked forever,
+    // because a thread of the parent possibly held it at the fork.
     if let obstacle = Quarantine.obstacle { throw .unavailable(obstacle) }
     let metadata = Self.address(type)
     state.withLock { $0.entries[metadata, default: Entry()].program = .protects(Setting(policy: policy, limit: limit)) }
@@ -74,7 +74,7 @@ extension Protections {
     case failed
   }
 
-  /// Records crashd's request for a class, by the address of its metadata, and applies it.
+  /// Records crashd's request for the class whose metadata has this address, and applies the request.
   func remote(_ metadata: UInt, _ word: Word, isOperator: Bool, round: UInt32) -> Outcome {
     state.withLock { state in
       // crashd sends its requests in rounds: one round is the complete set of its current requests. Within a round, the

@@ -9,7 +9,8 @@ internal import CShimQuarantine
   internal import Darwin
 #endif
 
-/// An object with known field values, which shows whether the runtime lays out objects as the quarantine expects.
+/// A class for a check at run time: the known field values of its object show whether the runtime lays out objects as
+/// the quarantine expects.
 private final class Probe: Sendable {
   let one: Int32
   let two = 2
@@ -48,7 +49,7 @@ package enum Quarantine {
     return unsafe _typeName(unsafeBitCast(metadata, to: AnyClass.self), qualified: true)
   }
 
-  /// Publishes incidents and counters for crashd.
+  /// Lets the quarantine publish its incidents and counters to crashd.
   ///
   /// This function has no effect before the shield is started.
   package static func show() {
@@ -59,7 +60,7 @@ package enum Quarantine {
     unsafe cs_shim_set_record_function(cs_quarantine_crashed)
   }
 
-  /// Adds a class to the classes that the quarantine protects, by the address of the class's metadata.
+  /// Lets the quarantine protect the class whose metadata has this address.
   static func list(_ class: UInt, _ setting: Protections.Setting) throws(Shield.ProtectionError) {
     if let unavailable { throw .unavailable(unavailable) }
     show()
@@ -78,7 +79,7 @@ package enum Quarantine {
     }
   }
 
-  /// The reason why no class can be protected now, such as a forked child; nil if classes can be protected.
+  /// The reason why no class can be protected now, for example in a forked child; nil if classes can be protected.
   static var obstacle: String? {
     if let unavailable { return unavailable }
     // Invariant: the C string is a constant.

@@ -34,7 +34,7 @@ final class RemoteControl: Sendable {
   /// The classes of this process by name.
   ///
   /// crashd sends its messages in rounds, and each round contains all current settings. The first message of a round
-  /// that names a class fills the cache. The sweep at the end of the round empties the cache.
+  /// that names a class fills the cache. The last message of the round, the sweep, empties it.
   private let found = Mutex<[TypeRecords.Entry]?>(nil)
 
   func obey(_ request: Request) -> Answer {
@@ -46,8 +46,8 @@ final class RemoteControl: Sendable {
       return Answer(result: .CS_CONTROL_DONE)
     case .sweep(let round):
       RemoteModes.sweep(round: round)
-      // Answer the sweep with success, because without a quarantine no class is protected and the sweep has nothing to
-      // revert.
+      // Answer the sweep, the end of a round, with success: without a quarantine no class is protected, and the sweep
+      // has nothing to revert.
       if Quarantine.obstacle != nil { return Answer(result: .CS_CONTROL_DONE) }
     case .settings, .word: break
     }
@@ -180,6 +180,6 @@ struct RemoteModes: Sendable {
     }
   }
 
-  /// Reverts the modes that the messages of this round of crashd do not contain.
+  /// Reverts the modes that are not in crashd's messages of this round.
   static func sweep(round: UInt32) { cs_guard_sweep(round) }
 }

@@ -8,14 +8,13 @@ extension Shield {
   /// ```
   ///
   /// Protects exactly these classes, without their subclasses. For a generic class, protects only the given
-  /// instantiation. The quarantine keeps the last `limit` objects of each class, and a few more that are chosen at
-  /// random, within the budget of `setDanglingBudget`.
+  /// instantiation. The quarantine keeps the last `limit` deallocated objects of each class, and up to a fifth more
+  /// that it chooses at random, within the budget of `setDanglingBudget`.
   ///
   /// Classes that are not protected cost nothing. The dealloc of an object of a protected class costs 78 instructions
-  /// more than without protection. If the dealloc records a stack of eight frames, it costs 190 instructions more.
-  /// Under `absorb`, these additional costs are 38 and 159 instructions on the releasing thread
-  /// (`docs/dangling-cost.md`). A second call for a class changes the policy and the limit of this class. May be called
-  /// from any thread, also while other threads use the class.
+  /// more than without protection, or 190 more if it records a stack of eight frames. Under `absorb`, the releasing
+  /// thread executes 38 or 159 instructions more (`docs/dangling-cost.md`). A second call for a class changes the
+  /// policy and the limit of this class. May be called from any thread, also while other threads use the class.
   ///
   /// An operator's override through crashd (`crashctl dangling protect`, `release`) takes precedence over this call.
   /// This call takes precedence over crashd's automatic protection. `Configuration.allowsRemoteControl` can disable
@@ -23,7 +22,7 @@ extension Shield {
   ///
   /// The quarantine detects virtual calls and excess releases at once. The quarantine detects writes to fields and
   /// excess retains when the object leaves the quarantine. The quarantine does not detect field reads and devirtualized
-  /// calls. These accesses do not use the class pointer of the object, and the object's memory is still mapped.
+  /// calls, because these accesses do not use the class pointer of the object, and the object's memory is still mapped.
   ///
   /// The quarantine does not keep an object on the stack, or an object that has `unowned` references at its last
   /// release. In a forked child of a process with protected classes, the quarantine keeps no objects.

@@ -1,8 +1,8 @@
 internal import CShim
 
-/// Publishes to the ring the faults that guards recorded.
+/// Copies the faults that guards recorded to the ring, the memory that crashd reads.
 package enum GuardRecords {
-  /// Publishes the occurrences of a record that are not in the ring yet.
+  /// Copies those occurrences of a record to the ring that are not in the ring yet.
   ///
   /// Precondition: the record belongs to `CShim`, which never frees its records.
   package static func publish(_ record: OpaquePointer) {

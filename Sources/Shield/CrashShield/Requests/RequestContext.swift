@@ -41,7 +41,8 @@ enum RequestContext: Sendable {
     return request
   }
 
-  /// Returns whether the request has an entry in the ring; false if the table is full, or if the shield is not started.
+  /// Returns whether the request has an entry in the ring; false if the ring's table of requests is full, or if the
+  /// shield is not started.
   @usableFromInline
   static func hasEntry(_ request: UInt64) -> Bool { request != 0 && request >> 63 == 0 }
 

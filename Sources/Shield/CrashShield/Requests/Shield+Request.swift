@@ -18,10 +18,10 @@ extension Shield {
   /// The work of `Shield.isolated` has the request of its caller. Call `isolated` inside `withRequest`, and not
   /// `withRequest` inside `isolated`: if isolated work traps, a request that began inside this work never ends.
   ///
-  /// At most 4,096 requests are registered at the same time. Further requests also run, but the report has only their
-  /// number. The operation can have 96 bytes of UTF-8, and the ID 64 bytes. Longer strings are truncated. All tags
-  /// together can have 256 bytes, where each key and each value takes one more byte. A tag that does not fit is
-  /// dropped. Do not put secrets into a request.
+  /// At most 4,096 requests are registered at the same time. Further requests also run, but a report shows only how
+  /// many there are. The operation can have 96 bytes of UTF-8, and the ID 64 bytes. Longer strings are truncated. All
+  /// tags together can have 256 bytes, including one additional byte for each key and each value. A tag that does not
+  /// fit is dropped. Do not put secrets into a request.
   ///
   /// This function may be called from any thread. If the shield is not started, this function only calls `body`. The
   /// function does not take a lock. A call costs about a hundred nanoseconds, and a third more with the IDs of a trace.

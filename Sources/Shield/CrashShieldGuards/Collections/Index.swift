@@ -32,7 +32,8 @@ extension BidirectionalCollection {
     return kept(value())
   }
 
-  // The type must be checked at run time, because generic code over collections can pass a string.
+  // Faults of strings have the kind `stringIndex`. The type is checked at run time, because generic code over
+  // collections can pass a string.
   @inline(never)
   @usableFromInline
   func handleIndexFault(_ position: Index, _ fileID: StaticString, _ line: UInt, _ kind: ShieldKind = .index) -> Bool {
@@ -148,8 +149,8 @@ extension StringProtocol {
     return limit
   }
 
-  // The reason contains the length of the string, but neither its contents nor the index. Reading the offset of an
-  // index of another string can trap.
+  // The reason contains the length of the string, but not its contents. The reason does not contain the index either,
+  // because reading the offset of an index of another string can trap.
   @inline(never)
   @usableFromInline
   func handleStringIndexFault(_ fileID: StaticString, _ line: UInt) -> Bool {

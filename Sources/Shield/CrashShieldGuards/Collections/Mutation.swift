@@ -132,7 +132,8 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
     return nil
   }
 
-  /// Removes the last `count` elements, or all if there are fewer; an impossible count is recorded as `mutation`.
+  /// Removes the last `count` elements, or all if there are fewer; a count that is negative or too large is recorded as
+  /// `mutation`.
   ///
   /// - Returns: The removed elements, in their original order.
   @inlinable
@@ -150,7 +151,8 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
     return removed
   }
 
-  /// Removes the first `count` elements, or all if there are fewer; an impossible count is recorded as `mutation`.
+  /// Removes the first `count` elements, or all if there are fewer; a count that is negative or too large is recorded
+  /// as `mutation`.
   ///
   /// - Returns: The removed elements.
   @inlinable

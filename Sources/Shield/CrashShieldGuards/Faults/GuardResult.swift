@@ -1,4 +1,4 @@
-/// Returns the fallback value of a guard, and hides it from the optimizer if its type is trivial, as a number's is.
+/// Returns the fallback value of a guard; hides a value of a trivial type, such as a number, from the optimizer.
 ///
 /// The fallback value is often a constant, as in `x.shielded(or: 0)`. If the optimizer can propagate the constant, it
 /// duplicates the rest of the caller's loop body, which gives the loop a second back edge. In a loop with two back

@@ -35,7 +35,8 @@ extension Shield {
   /// before the guard returns its value, or under `observe`, before the process ends. Faults inside the observer do not
   /// call the observer again. crashd receives the faults with or without an observer. May be called from any thread.
   public static func onIncident(_ observer: (@Sendable (ShieldIncident) -> Void)?) {
-    // `holding` is necessary, because the release of the previous observer can run deinits of the program.
+    // The release of the previous observer can run deinits of the program. `holding` lets a trap in such a deinit end
+    // the process, because otherwise the lock would stay locked.
     holding { Guards.observer.withLock { $0 = observer } }
   }
 
@@ -66,7 +67,7 @@ extension Shield {
     handleFault(kind, at: site, apart: 0, reason)
   }
 
-  /// Handles one of several faults that a guard distinguishes at one call site by a number.
+  /// Handles a fault of a guard that can record several faults at one call site; `number` distinguishes them.
   ///
   /// Each number has a record of its own. Use few numbers, because the table of records is small.
   package static func handleFault(

@@ -5,8 +5,9 @@ internal import CShimQuarantine
 extension Shield {
   /// Sets the mode of implicit protections for a kind.
   ///
-  /// The modules `CrashShieldImplicit`, `CrashShieldCasts` and `CrashShieldExecutorChecks` contain the implicit
-  /// protections. Guards at call sites have their own modes, which `setMode` sets.
+  /// An implicit protection handles faults of plain operations, without a guard at the call site. The modules
+  /// `CrashShieldImplicit`, `CrashShieldCasts` and `CrashShieldExecutorChecks` contain the implicit protections. Guards
+  /// at call sites have their own modes, which `setMode` sets.
   ///
   /// Until this call, the mode comes from `CRASHSHIELD_IMPLICIT`, such as `absorb` or `observe,arithmetic=off`. If the
   /// variable is not set, the mode is `observe`: the shield records the fault, and the process ends as it would without

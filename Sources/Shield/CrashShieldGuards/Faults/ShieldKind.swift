@@ -6,7 +6,7 @@ public enum ShieldKind: UInt8, Sendable, Hashable, CaseIterable {
   case index = 1
   /// A range that is not entirely inside a collection, or whose lower bound is above its upper bound.
   case range = 2
-  /// A change of a collection at an index outside its bounds.
+  /// A change of a collection at an index outside its bounds, or of an element that it does not contain.
   case mutation = 3
   /// A negative or too large count.
   case capacity = 4
@@ -24,17 +24,17 @@ public enum ShieldKind: UInt8, Sendable, Hashable, CaseIterable {
   case null = 10
   /// An error where none was expected.
   case `try` = 11
-  /// A result that its type cannot hold.
+  /// A result that its type cannot hold, or a division by zero.
   case arithmetic = 12
   /// A number or a string that another type cannot hold.
   case conversion = 13
-  /// A random choice from an empty range or collection.
+  /// A random choice from an empty range.
   case emptyRange = 14
   /// A stride with a step of zero.
   case zeroStride = 15
   /// A failed condition.
   case precondition = 16
-  /// A timer whose target was deallocated.
+  /// A timer whose target was deallocated, or whose interval is too short.
   case timer = 17
   /// A notification for a deallocated observer.
   case notification = 18
@@ -42,7 +42,7 @@ public enum ShieldKind: UInt8, Sendable, Hashable, CaseIterable {
   case observation = 19
   /// A message that its receiver does not respond to.
   case message = 20
-  /// A transition that is requested during another one.
+  /// A transition that was dropped, or that its driver did not end in time.
   case transition = 21
   /// A second entry into an exclusive section that is still running.
   case gate = 22
@@ -62,9 +62,9 @@ public enum ShieldKind: UInt8, Sendable, Hashable, CaseIterable {
   case source = 29
   /// A range outside the bounds of a Foundation object.
   case foundationRange = 30
-  /// A value that JSON or an archive cannot hold.
+  /// A value that JSON cannot hold, or an invalid value in JSON or in an archive.
   case json = 31
-  /// A process that was not started.
+  /// A process that was not started, or has not ended yet.
   case process = 32
   /// A file handle that was closed.
   case fileHandle = 33

@@ -37,7 +37,8 @@ package struct DanglingIncident: Sendable, Hashable {
   package var policy: DanglingPolicy
   /// The address of the object; nil if the object had just left the quarantine.
   package var object: UInt?
-  /// The number of the object's record, which the poison of `DanglingPolicy.diagnose` contains.
+  /// The number of the quarantine's record of the object, which `DanglingPolicy.diagnose` writes into the object's
+  /// fields.
   package var record: UInt32?
   /// The time between the last release and this access.
   package var age: Duration?

@@ -16,7 +16,8 @@ public struct DanglingStatistics: Sendable, Hashable {
   public var instanceBytes: Int
   /// The number of virtual methods whose calls on a deallocated object are detected.
   public var watchedMethods: Int
-  /// The number of virtual methods whose calls are not detected, because their metadata has an unknown layout.
+  /// The number of virtual methods whose calls are not detected, because the metadata of these methods has an unknown
+  /// layout.
   public var unwatchedMethods: Int
   /// The number of objects that entered the quarantine.
   public var admitted: Int
@@ -32,8 +33,8 @@ public struct DanglingStatistics: Sendable, Hashable {
     /// The number of objects for which the budget had no room, while the quarantine held no older object of the class
     /// to evict.
     public var budget: Int
-    /// The number of objects that were released while another thread used the queue, or while the deferred deinits were
-    /// late.
+    /// The number of objects that were released while other threads used the slots of the class, or while too many
+    /// deferred deinits were waiting.
     public var busy: Int
     /// The number of objects that were on the stack, or that had an `unowned` reference and might have been on the
     /// stack.

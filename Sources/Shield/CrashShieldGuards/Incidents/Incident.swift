@@ -65,7 +65,7 @@ extension Shield {
       case absorb
       /// The fields of the object were set to empty values at its last release.
       case zero
-      /// The fields of the object were filled with poison at its last release.
+      /// The fields of the object were filled with a value that is not a valid pointer, at its last release.
       case diagnose
       /// The fault was recorded but not prevented.
       case observe

@@ -9,7 +9,7 @@ public enum Liveness: Sendable, Hashable {
   case live(className: String)
   /// The object was deallocated, and is still in quarantine.
   case quarantined(Record)
-  /// The last quarantined object at the address was deallocated, and its memory was freed.
+  /// The last quarantined object at the address has left the quarantine, and its memory was freed.
   case freed(Record)
   /// There is no Swift object at the address, the object is not of a protected class, or the record of the object was
   /// reused.

@@ -10,13 +10,13 @@ extension Shield {
   /// for await incident in Shield.incidents { incident.log(to: logger) }  // `log` is in CrashShieldLogging
   /// ```
   ///
-  /// Each iteration first delivers the incidents since the shield was started, and continues until its task is
+  /// Each `for await` loop first receives the incidents since the shield was started, and continues until its task is
   /// cancelled. An incident is delivered at its first occurrence, then at its 10th, its 100th and so on. A fault in a
-  /// loop therefore does not flood the reader. Incidents arrive in batches, at most four a second. Each iteration has a
-  /// buffer of 256 incidents. If the reader is slow, new incidents replace the oldest incidents in the buffer, and
-  /// `droppedCount` counts the replaced incidents. In a forked child the sequence delivers no incidents.
+  /// loop therefore does not flood the reader. Incidents arrive in batches, at most four a second. Each `for await`
+  /// loop has its own buffer of 256 incidents. If the reader is slow, new incidents replace the oldest incidents in the
+  /// buffer, and `droppedCount` counts the replaced incidents. In a forked child the sequence delivers no incidents.
   ///
-  /// The first iteration creates a thread, which reads the incidents and sleeps between the readings.
+  /// The first `for await` loop creates a thread, which reads the incidents and sleeps between the readings.
   public static var incidents: Incidents { Incidents() }
 
   /// The number of traps that `isolated` has contained in this process.
@@ -24,12 +24,12 @@ extension Shield {
   /// May be read from any thread.
   public static var containedFaultCount: Int { Int(cs_shim_contained_parked()) }
 
-  /// A sequence of incidents; each iteration has a buffer of its own.
+  /// A sequence of incidents; each `for await` loop has its own buffer.
   public struct Incidents: AsyncSequence, Sendable {
-    /// The number of incidents that the buffers of all iterations in this process have dropped.
+    /// The number of incidents that the buffers of all `for await` loops in this process have dropped.
     public var droppedCount: Int { IncidentReader.shared.droppedCount }
 
-    /// Subscribes to the incidents: the iteration receives the incidents that are in the ring, and then all later
+    /// Subscribes to the incidents: the iterator delivers the incidents that are in the ring, and then all later
     /// incidents.
     public func makeAsyncIterator() -> AsyncStream<Incident>.Iterator {
       IncidentReader.shared.subscribe().makeAsyncIterator()

@@ -19,7 +19,7 @@ public final class ObserverRegistry<Subject>: Sendable {
     let call: @Sendable (any Sendable) -> Bool
   }
 
-  /// Sendable: key paths are immutable, although their type does not declare it.
+  /// Sendable: key paths are immutable, although `AnyKeyPath` is not declared as Sendable.
   private struct Path: @unchecked Sendable, Hashable {
     var path: AnyKeyPath
   }
@@ -90,9 +90,9 @@ public final class ObserverRegistry<Subject>: Sendable {
     locked { entries in entries.values.reduce(0) { $0 + $1.count { $0.observer != nil } } }
   }
 
-  /// `holding` is necessary, because this function can run code of the program while it holds the lock.
+  /// Calls `body` with the lock held; a trap in it ends the process, even in isolated work (`holding`).
   ///
-  /// The function compares key paths, and can release objects of the program.
+  /// `body` can run code of the program, because it compares key paths and can release objects.
   private func locked<Result>(_ body: (inout sending [Path: [Entry]]) -> sending Result) -> Result {
     holding { entries.withLock(body) }
   }

@@ -21,7 +21,7 @@ internal import Synchronization
 /// `Shield.danglingIncidents` list the fault as a use-after-free, with the expected class.
 ///
 /// The handle does not retain the object. If the handle itself was deallocated, its number resolves to nil, too. May be
-/// used from any thread; each resolution takes a lock and a weak reference.
+/// used from any thread; each resolution takes a lock and loads a weak reference.
 public final class ShieldHandle: Sendable {
   /// The pointer to pass to C code.
   public var context: UnsafeMutableRawPointer? {
@@ -108,7 +108,7 @@ final class Handles: Sendable {
     // Invariant: the C function fills in the structure.
     unsafe cs_quarantine_here(&here)
     let use = DanglingIncident.Stack(here)
-    // Publish the incidents for crashd, because the shield can have been started after the first class was protected.
+    // Publish the incidents to crashd here, too: the shield was possibly started after the first class was protected.
     Quarantine.show()
     var name = className
     name.withUTF8 { bytes in

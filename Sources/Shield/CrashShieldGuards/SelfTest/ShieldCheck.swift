@@ -19,8 +19,8 @@ public struct ShieldCheck: Sendable {
   /// - Parameters:
   ///   - name: The operation that the check performs.
   ///   - kind: The kind of fault that the guard must record exactly once.
-  ///   - body: Causes the fault in a guard with the given line, and returns whether the guard returned the documented
-  ///     value. The line number distinguishes self-test faults from the program's faults.
+  ///   - body: Calls a guard with the given line number so that the fault occurs, and returns whether the guard
+  ///     returned the documented value. The line number distinguishes self-test faults from the program's faults.
   public init(_ name: String, _ kind: ShieldKind, _ body: @escaping @Sendable (_ line: UInt) throws -> Bool) {
     self.init(name, kind, .plain(body))
   }

@@ -96,7 +96,7 @@ public protocol TransitionDelegate<Screen>: AnyObject {
 
   /// Called before a transition begins.
   func willBegin(_ transition: Transition<Screen>)
-  /// Called after a transition has ended and this screen is visible.
+  /// Called after a transition has ended; `screen` is now visible.
   ///
   /// A transition that the delegate requests in this function runs after the queued transitions.
   func didShow(_ screen: Screen, after transition: Transition<Screen>, _ end: TransitionEnd)

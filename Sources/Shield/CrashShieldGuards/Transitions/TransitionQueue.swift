@@ -5,7 +5,7 @@ internal import CrashShield
 /// A second transition during the first one corrupts a navigation stack: screens appear twice or get lost. In this
 /// class, `policy` decides whether the second transition is queued, dropped, or replaces the queued transitions. The
 /// caller receives the outcome. A dropped transition is recorded as `transition`. A queued transition begins in a
-/// separate turn of the main actor, never inside a delegate call for another transition.
+/// separate job of the main actor, never inside a delegate call for another transition.
 ///
 /// ```swift
 /// let screens = TransitionQueue(root: home, driver: self)
@@ -199,7 +199,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
     takeTurn()
   }
 
-  /// Schedules the next transition in a separate turn of the main actor.
+  /// Schedules the next transition in a separate job of the main actor.
   private func takeTurn() {
     guard !isTurnComing, !pending.isEmpty else { return }
     isTurnComing = true

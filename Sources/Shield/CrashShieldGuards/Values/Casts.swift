@@ -66,7 +66,7 @@ extension Shield {
     cast(value, to: target, fileID: fileID, line: line) ?? .shieldDefault
   }
 
-  /// Casts a value that is not an optional; without an optional around it, the cast is faster than `as!`.
+  /// Casts a value that is not wrapped in an optional; this cast is faster than `as!`.
   @inlinable
   public static func cast<Target>(
     _ value: Any, to target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
@@ -84,7 +84,7 @@ extension Shield {
     return otherwiseCast(value, to: target, ShieldSite(fileID: fileID, line: line))
   }
 
-  /// Casts a value that is not an optional; without an optional around it, the cast is faster than `as!`.
+  /// Casts a value that is not wrapped in an optional; this cast is faster than `as!`.
   @inlinable
   public static func cast<Target: ShieldDefault>(
     _ value: Any, orDefault target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line

@@ -12,10 +12,10 @@ internal import Synchronization
 /// door.open()
 /// ```
 ///
-/// Two other faults are also recorded as `message`. The first is a wrong number of arguments, which differs from
-/// `counts`; the result is nil. The second is a message for strings that is sent to a number, or a message for numbers
-/// that is sent to a string. Under `absorb`, the number is converted to a string, or the string to a number, if the
-/// conversion is lossless. Under `off` and `observe`, the result is nil.
+/// Two other faults are also recorded as `message`. The first is a number of arguments that differs from `counts`; the
+/// result is nil. The second is a message for strings that is sent to a number, or a message for numbers that is sent
+/// to a string. Under `absorb`, the number is converted to a string, or the string to a number, if the conversion is
+/// lossless. Under `off` and `observe`, the result is nil.
 @dynamicMemberLookup
 public struct DynamicReceiver<Base: AnyObject> {
   /// A function that handles a message.
@@ -31,9 +31,9 @@ public struct DynamicReceiver<Base: AnyObject> {
 
   /// Creates a receiver with these messages; unknown messages are recorded with this call site.
   ///
-  /// `counts` has the expected number of arguments of each message that is checked. `textMethods` has the messages of a
-  /// string, for a `base` that is a number. `numberMethods` has the messages of a number, for a `base` that is a
-  /// string.
+  /// `counts` maps a message to its expected number of arguments; for other messages, the number is not checked. If
+  /// `base` is a number, `textMethods` has the messages for which it is converted to a string. If `base` is a string,
+  /// `numberMethods` has the messages for which it is converted to a number.
   public init(
     _ base: Base, methods: [String: Method], counts: [String: Int] = [:],
     textMethods: [String: (String, [Any?]) -> Any?] = [:], numberMethods: [String: (Double, [Any?]) -> Any?] = [:],

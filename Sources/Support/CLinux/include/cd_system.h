@@ -45,14 +45,14 @@ bool cd_process_exists(int pidfd);
 // the same inode.
 uint64_t cd_process_inode(int pidfd);
 
-// One message and its descriptors, all close-on-exec. The caller must close every received descriptor. `ret_truncated`
+// One message and its descriptors, all close-on-exec. The caller must close every received descriptor. `truncated`
 // reports whether bytes or descriptors were dropped.
 typedef struct cd_message {
   size_t byte_count;
   size_t descriptor_count;
   bool truncated;
 } cd_message;
-// With `is_peek` the message stays in the queue, and the next call receives it again with other descriptors.
+// With `is_peek` the message stays in the queue, and the next call receives it again, with new descriptors.
 int cd_socket_receive(int socket, bool is_peek, void *bytes, size_t capacity, int *descriptors,
                       size_t descriptor_capacity, cd_message *ret_message);
 
