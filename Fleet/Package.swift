@@ -1,12 +1,12 @@
 // swift-tools-version: 6.2
-// The packages of the fleet service and of the crash pages. crash-fleet stores the crash reports of many machines
+// The package of the fleet service and of the crash pages. crash-fleet stores the crash reports of many machines
 // (docs/fleet.md). crash-web shows the crashes of one machine in a browser (docs/web.md).
 //
 // The package is nested, so that a server that depends on the shield fetches neither Hummingbird nor the other packages
 // of a service (docs/decisions/0147, 0148).
 import PackageDescription
 
-// Swift 6.2 does not have this warning group, and refuses it.
+// Swift 6.2 does not know this warning group, and refuses its name.
 #if compiler(>=6.3)
   let warnings: [SwiftSetting] = [.treatWarning("ExplicitSendable", as: .error)]
 #else
@@ -50,14 +50,14 @@ let wrappers: [Target] = [
 ]
 
 let service: [Target] = [
-  // The code of CrashSettings, through a symbolic link. A product of the shield's package would make servers fetch
-  // Yams.
+  // The code of the shield's module CrashSettings, through a symbolic link. If the shield's package had a product for
+  // it, servers that depend on the shield would fetch Yams.
   .target(
     name: "SettingsFiles",
     dependencies: [shield("CrashReport"), shield("CrashClient"), .product(name: "Yams", package: "Yams")]),
   // The database: connections, schema and ingest, without HTTP.
   .target(name: "FleetStore", dependencies: ["CPostgres", shield("CrashReport")] + nio("NIOPosix")),
-  // The requests of hosts.
+  // The HTTP service, which receives the reports and counts of hosts.
   .target(
     name: "FleetServer",
     dependencies: [
@@ -65,7 +65,7 @@ let service: [Target] = [
       .product(name: "HummingbirdTLS", package: "hummingbird"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
       .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
     ] + nio("NIOCore")),
-  // The pages of a tenant, over the database.
+  // The pages of one tenant (a team whose hosts and crashes belong together), with data from the database.
   .target(
     name: "FleetPages", dependencies: ["CrashPages", "FleetStore", shield("CrashReport"), shield("CrashClient")]),
   .executableTarget(
@@ -77,8 +77,8 @@ let service: [Target] = [
 ]
 
 let pages: [Target] = [
-  // The views as HTML and JSON, and the routes. They read from a protocol that crashd's client and the fleet's store
-  // implement.
+  // The views as HTML and JSON, and the routes. They read data through the Swift protocol `PageSource`: crash-web
+  // implements it for crashd, and FleetPages for the fleet's database.
   .target(
     name: "CrashPages",
     dependencies: [shield("CrashReport"), shield("CrashClient"), hummingbird, httpTypes, lifecycle, log, mustache]
@@ -99,7 +99,7 @@ let tests: [Target] = [
       "CCompression", "CrashPages", "FleetPages", "FleetServer", "FleetStore", "crash-fleet", shield("CrashReport"),
       shield("CrashClient"),
     ]),
-  // The pages with strings that a hostile process chose, for tests and for a browser.
+  // Shows the pages with strings that a hostile process chose, for tests and for a browser.
   .executableTarget(
     name: "pages-sample",
     dependencies: ["CrashPages", shield("CrashReport"), shield("CrashClient")], path: "Tests/PagesSample"),

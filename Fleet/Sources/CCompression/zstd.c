@@ -5,7 +5,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-// RFC 9659 limits the window of the content coding `zstd` to 8 MiB. libzstd allocates the window that a frame demands.
+// RFC 9659 limits the window of the content coding `zstd` to 8 MiB. Without this limit, libzstd would allocate any
+// window that a frame demands.
 enum { WINDOW_LOG = 23 };
 
 /// Returns whether the bytes begin with the magic number of a frame or of a skippable frame.
@@ -39,7 +40,7 @@ static enum cs_decompress_result decompress_frame(ZSTD_DCtx *context, ZSTD_inBuf
     const size_t left = ZSTD_decompressStream(context, out, in);
     if (ZSTD_isError(left)) return result_of(left);
     if (left == 0) return CS_DECOMPRESS_GOOD;
-    // libzstd waits for more input, or for more room.
+    // libzstd has neither read nor written a byte, because it needs more input or more room for output.
     if (in->pos == read && out->pos == written)
       return out->pos == out->size ? CS_DECOMPRESS_TOO_LARGE : CS_DECOMPRESS_MALFORMED;
   }

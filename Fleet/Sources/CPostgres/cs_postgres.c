@@ -24,8 +24,8 @@ PGconn *cs_pg_connect(const char *info) {
   return PQconnectdbParams(keywords, values, 1);
 }
 
-/// If an operator cancels a commit's wait for standbys, PostgreSQL only warns, although the transaction can be lost
-/// with the primary.
+/// Records the warning that PostgreSQL sends if an operator cancels a commit's wait for standbys. The commit succeeds,
+/// but the transaction can be lost with the primary.
 static void notice(void *argument, const PGresult *result) {
   struct cs_pg_notices *notices = argument;
   const char *function = PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION);
@@ -44,7 +44,7 @@ static int64_t now_ms(void) {
   return (int64_t)now.tv_sec * MILLISECONDS + now.tv_nsec / NANOSECONDS;
 }
 
-/// Waits until PQgetResult() does not block.
+/// Waits until PQgetResult() does not block, or the deadline has passed.
 static enum cs_pg_outcome await(PGconn *connection, int64_t deadline_ms) {
   while (PQisBusy(connection)) {
     struct pollfd set = {.fd = PQsocket(connection), .events = POLLIN};

@@ -6,7 +6,7 @@ internal import FleetStore
 extension FleetSource {
   /// Returns a page of whole reports, newest first.
   ///
-  /// Crashes that hosts only counted are in no list.
+  /// Crashes for which a host sent only a count are in no list.
   public func events(_ query: EventQuery) async throws(SourceError) -> Slice<Event> {
     let before = try query.page.cursor.map(Position.init(cursor:))
     let limit = Int64(query.page.limit)
@@ -31,7 +31,7 @@ extension FleetSource {
     guard let row = try await rows(Self.one, .int32(tenant) + .uuid(number)).first else {
       throw .notFound("crash '\(id)'")
     }
-    // The form of PostgreSQL for bytes, which libpq returns as text.
+    // The query returns the bytes as hexadecimal digits.
     guard let body = Self.bytes(hexadecimal: row.text(0)) else { throw .unavailable("the report has no JSON") }
     let report: CrashReport
     do { report = try ReportCoding.decode(body) } catch {
@@ -43,7 +43,7 @@ extension FleetSource {
     return EventDetail(report: report, issue: row.text(1), newer: neighbors[0], older: neighbors[1])
   }
 
-  /// A place in the list of reports.
+  /// The position of a report in the list of reports.
   private struct Position {
     var time_us: Int64
     var id: UInt128
@@ -96,11 +96,11 @@ extension FleetSource {
 
   /// Reads the reports of a tenant in the order of an index.
   ///
-  /// The search has no group.
+  /// Precondition: the search has no group.
   private static let list = Statement(name: "page_events", sql: "\(selection) where \(noGroup) and \(page)")
 
-  // These read the newest reports of each group, host or build in the order of an index. A list of all reports would
-  // read every newer report of the other ones.
+  // For a search by group, host or build: these statements read only the newest reports of each matching group, host or
+  // build, in the order of an index. The statement `list` would also read all newer reports of the other ones.
   private static let listOfGroup = list(
     "alias",
     keys: "select a.id from issue i join alias a on a.issue = i.id where i.tenant = $1::int and \(SearchSQL.group)")
@@ -124,7 +124,7 @@ extension FleetSource {
     join build b on b.id = r.build join host o on o.id = r.host
     """
 
-  // The server needs the type of each parameter.
+  // The conditions also name the types of both parameters, because the server must know the type of each parameter.
   private static let noGroup = "$7::text is null and $16::bigint is null"
 
   private static let columns = """

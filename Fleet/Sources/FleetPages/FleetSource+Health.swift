@@ -4,7 +4,8 @@ internal import CrashReport
 internal import FleetStore
 
 extension FleetSource {
-  /// Returns the builds that the fleet saw last.
+  /// Returns at most 100 builds whose crashes match the search, in descending order of the time at which the fleet
+  /// first saw them.
   public func builds(_ search: Search) async throws(SourceError) -> [BuildSummary] {
     try SearchSQL.checkCounted(search)
     let isOfAllTimes = search.filter.since == nil && search.filter.until == nil

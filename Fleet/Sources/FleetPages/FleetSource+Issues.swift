@@ -22,7 +22,7 @@ extension FleetSource {
   public func issue(_ key: String) async throws(SourceError) -> IssueDetail {
     let found = try await rows(Self.byLast, Search(filter: ReportFilter(group: key)), .int64(2) + .int64(0))
     guard let row = found.first else { throw .notFound("issue '\(key)'") }
-    // Two programs may have groups of one key.
+    // Two programs may have groups with the same key.
     guard found.count == 1 else { throw .ambiguous("issue '\(key)'") }
     let number: Parameters = .int32(tenant) + .int64(row.integer(0))
     var distributions: [IssueDetail.Distribution] = []
@@ -75,7 +75,8 @@ extension FleetSource {
   private static let byFirst = list("first", order: "i.first_seen desc, i.id desc")
   private static let byCount = list("count", order: "i.crashes desc, i.id desc")
 
-  // The page is chosen first, so that only its rows need the builds and the newest report.
+  // The statement selects the rows of the page first, so that it looks up the builds and the newest report of these
+  // rows only.
   private static func list(_ name: String, order: String) -> Statement {
     Statement(
       name: "page_issues_\(name)",
@@ -112,7 +113,7 @@ extension FleetSource {
       group by 1 order by 2 desc, 1 limit 100
       """)
 
-  // Whole reports have these facts, so they are counted in the newest 100 reports.
+  // Only whole reports contain these properties. Therefore the statement counts them in the newest 100 reports.
   private static let sample = Statement(
     name: "page_issue_sample",
     sql: """
@@ -145,7 +146,8 @@ extension FleetSource {
         group by 1) h
       """)
 
-  // To format the time of each row before it is added would take most of the statement's time.
+  // The hour is formatted after the sums are computed. Formatting it in each row would take most of the statement's
+  // time.
   private static let hour = "to_char(h.hour at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24')"
 
   private static func hours(

@@ -3,11 +3,11 @@ internal import CrashProtocol
 internal import CrashReport
 public import FleetStore
 
-/// The pages of one tenant of a fleet, over its database.
+/// Provides the data of one tenant's pages, from the database of the fleet.
 ///
-/// Each statement has the tenant as its first parameter, and selects only the rows of this tenant. Of the whole
-/// database, the page of health shows the settings, the standbys, the size, the clock and a missing partition. It names
-/// no other tenant, and none of its hosts.
+/// Each statement has the tenant as its first parameter, and selects only the rows of this tenant. About the whole
+/// database, the health page shows only the settings, the standbys, the size, the clock and a missing partition. It
+/// names no other tenant, and no host of another tenant.
 public struct FleetSource: PageSource {
   let store: FleetStore
   let tenant: Int32
@@ -18,12 +18,12 @@ public struct FleetSource: PageSource {
     (self.store, self.tenant, self.name) = (store, tenant, name)
   }
 
-  /// What the reader can do.
+  /// What the reader can do if the database is not available.
   public var advice: String { "Check it with 'crash-fleet doctor', then reload this page." }
 
   /// Describes the tenant.
   public func scope() -> Scope {
-    // Reports have them, but the database has no columns for them.
+    // Reports contain these properties, but the database has no columns for them.
     let unknown: [SearchTerm] = [.pod, .executable, .class, .trace, .tag, .pid]
     var scope = Scope(
       name: name, sections: [.timeline, .builds, .health], terms: SearchTerm.allCases.filter { !unknown.contains($0) },
@@ -47,7 +47,7 @@ public struct FleetSource: PageSource {
   /// Runs a statement whose first parameter is the tenant.
   func rows(_ statement: Statement, _ parameters: Parameters) async throws(SourceError) -> [[String?]] {
     do throws(FleetError) { return try await store.rows(statement, parameters) } catch {
-      // The SQLSTATE of a statement that the server has canceled.
+      // 57014 is the SQLSTATE of a statement that the server has canceled.
       if case .conflict("57014", _) = error {
         throw .unavailable(
           "the database needs more than \(FleetStore.pageSeconds) s for this page; search in a shorter time, such as"

@@ -4,9 +4,9 @@ internal import FleetStore
 
 /// The conditions of a search as SQL.
 ///
-/// Strings of a search are parameters only.
+/// Strings of a search become parameters, and are never inserted into SQL.
 enum SearchSQL {
-  /// The parameters $2 to $17.
+  /// The parameters $2 to $17 of the conditions below.
   static func parameters(_ search: Search) -> Parameters {
     let filter = search.filter
     let words = (search.text ?? "").split(separator: " ").map { clean(String($0)) }
@@ -26,9 +26,10 @@ enum SearchSQL {
   /// Returns the number of an issue; nil for a text that PostgreSQL does not write for a number, such as `+1`.
   private static func issueNumber(_ text: String) -> Int64? { Int64(text).flatMap { String($0) == text ? $0 : nil } }
 
-  /// Refuses the terms that select whole reports, for numbers that come from counters.
+  /// Refuses search terms that need whole reports, for pages whose numbers come from counters.
   ///
-  /// These terms would select issues, and the numbers would contain the crashes of all hosts and requests of the issues.
+  /// Such a term would only select issues, and the numbers would include the crashes of these issues on other hosts and
+  /// in other requests.
   static func checkCounted(_ search: Search) throws(SourceError) {
     let filter = search.filter
     let terms: [(SearchTerm, String?)] = [
@@ -78,9 +79,11 @@ enum SearchSQL {
       select from alias a join report r on r.alias = a.id where a.issue = i.id and \(facts)))
     """
 
-  /// The time of a report `r` in lists, which no host can set to the future.
+  /// The time by which lists sort a report `r`.
   ///
-  /// Indexes have this expression.
+  /// A host cannot set it to the future.
+  ///
+  /// Indexes contain this expression.
   static let time = "least(r.time, r.received)"
 
   /// Selects hours `h` with their build `b`.
@@ -95,8 +98,8 @@ enum SearchSQL {
     and ($15::text is null or h.hour <= $15::timestamptz)
     """
 
-  /// Selects reports `r` of the tenant $1, with their issue `i`, build `b` and host `o`, for all conditions but the
-  /// group.
+  /// Selects reports `r` of the tenant $1, with their issue `i`, build `b` and host `o`, by all terms of the search
+  /// except the group.
   static let reports = """
     r.tenant = $1::int
     and (cardinality($2::text[]) = 0 or i.state = any ($2::text[]))
@@ -113,7 +116,8 @@ enum SearchSQL {
 
   /// Selects issues `i` by the number, or by the whole key of one of their groups.
   ///
-  /// A host chooses its keys, so a key that is also the number of an issue selects this issue only.
+  /// A host chooses the keys of its groups. If such a key is also the number of an issue, the search selects only the
+  /// issue with this number.
   static let group = """
     i.id in (
       select n.id from issue n where n.tenant = $1::int and n.id = $16::bigint

@@ -1,10 +1,11 @@
 import FleetStore
 import Synchronization
 
-/// The open asks of all tenants, as the answers to batches contain them.
+/// A cache of the open asks (requests of operators to hosts) of all tenants, which the responses to batches contain.
 ///
 /// The cache asks the database at most once in `lifetime`. One request waits for the database; the others receive the
-/// earlier asks meanwhile. If the database does not answer, the cache keeps its asks, because the batch is committed.
+/// earlier asks meanwhile. If the database does not answer, the cache keeps its asks. The response must not fail,
+/// because the batch is already committed.
 final class AskCache: Sendable {
   private struct State {
     var asks: [Int32: String] = [:]

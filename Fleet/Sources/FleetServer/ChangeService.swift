@@ -13,7 +13,7 @@ final class ChangeService: Service {
 
   init(store: FleetStore) { self.store = store }
 
-  /// Notes that a batch of this tenant was committed.
+  /// Records that a batch of this tenant was committed.
   func add(_ tenant: Int32) {
     changed.withLock { _ = $0.insert(tenant) }
     signal.yield()

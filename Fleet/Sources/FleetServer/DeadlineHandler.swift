@@ -6,8 +6,8 @@ struct SlowClient: Error {}
 
 /// Ends requests that take too long to arrive or to be answered, and connections that are idle between requests.
 ///
-/// Each deadline is fixed when its phase begins. A limit for idle reads would let a client send one byte at a time
-/// forever, and a client that reads no answer would keep its connection.
+/// Each deadline is fixed when its phase begins. If only the time between two reads were limited, a client could send
+/// one byte at a time forever, and a client that reads no answer would keep its connection.
 final class DeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
   typealias InboundOut = HTTPRequestPart
@@ -32,7 +32,7 @@ final class DeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
   private var isReceiving = false
   /// The number of whole requests without an answer; a client may send the next request before the answer.
   private var unanswered = 0
-  /// Whether the request that is being received has its answer already, which is a refusal.
+  /// Whether the service has already refused the request that is still being received.
   private var isRefused = false
   /// Whether the request did not arrive in time, after which nothing delays the end of the connection.
   private var isEnding = false
@@ -72,7 +72,7 @@ final class DeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
   /// Refuses a request that did not arrive in time, and closes the connection soon.
   ///
-  /// Hummingbird does not close it: after its answer it waits for the client to do so.
+  /// Hummingbird does not close the connection: after its answer, it waits for the client to close it.
   private func refuse(_ context: ChannelHandlerContext) {
     set(unanswered > 0 ? limits.answer : Self.farewell, context) { $0.close(promise: nil) }
     isEnding = true

@@ -5,7 +5,7 @@ import NIOSSL
 
 /// The context of a request.
 ///
-/// It has the connection, because some refusals close it.
+/// The context contains the connection, because some refusals close the connection.
 struct FleetContext: RequestContext {
   var coreContext: CoreRequestContextStorage
   let channel: any Channel
@@ -15,11 +15,14 @@ struct FleetContext: RequestContext {
     channel = source.channel
   }
 
-  /// The client certificate of the connection, which BoringSSL has verified; nil if there is none, or if it has expired.
+  /// The client certificate of the connection, which BoringSSL has verified; nil if there is none, or if it has
+  /// expired.
   ///
-  /// A connection can outlive its certificate, and a resumed session is not verified again.
+  /// The expiry is checked here, because a connection can outlive its certificate, and a resumed session is not
+  /// verified again.
   ///
-  /// Precondition: the server has authorities for client certificates. Without them, BoringSSL verifies nothing.
+  /// Precondition: the server has authorities for client certificates. Without authorities, BoringSSL verifies no
+  /// certificate.
   func certificate() async -> ClientCertificate? {
     // Reading fails only if the connection has ended.
     guard let certificate = try? await channel.nioSSL_peerCertificate().get() else { return nil }

@@ -12,8 +12,9 @@ public struct FleetLimits: Sendable, Equatable {
   public var request_s = 30
   /// The time within which a whole request has its answer, in seconds.
   ///
-  /// It is longer than one wait for the server of the database, which takes 45 s at most. A call repeats such a wait up
-  /// to three times, so it can outlast its connection. The client then sends the batch again, which changes nothing.
+  /// This time exceeds one wait for the database server, which takes 45 s at most. A call can repeat such a wait up to
+  /// three times, and then last longer than the client's connection. The client then sends the batch again, which
+  /// changes nothing.
   public var answer_s = 120
   /// The time for which a connection may be idle between requests, in seconds.
   public var idle_s = 75
@@ -25,9 +26,11 @@ public struct FleetLimits: Sendable, Equatable {
   public var requestsOfTenant = 24
   /// The maximum number of bodies that are decompressed, parsed and stored at once.
   ///
-  /// It bounds the memory, because a body has copies until it is stored: decompressed, as parameters, and in libpq.
+  /// This bounds the memory: until a body is stored, it has three copies (decompressed, as parameters, and in libpq).
   public var bodies = 4
-  /// The maximum number of unknown tokens a second; the database looks each one up.
+  /// The maximum number of unknown tokens a second.
+  ///
+  /// Each one needs a look-up in the database.
   public var unknownTokens = 20
 
   /// Creates the default limits.

@@ -22,10 +22,10 @@ final class FleetMetrics: Sendable {
   /// Counts a request by its outcome: `stored`, or the code of its refusal.
   func add(request code: String) { state.withLock { $0.requests[code, default: 0] += 1 } }
 
-  /// Counts a group that joined the issue of a key of another version.
+  /// Counts a group that moved to the issue of the same crashes under a key of another crashd version.
   func addJoinedKey() { state.withLock { $0.joinedKeys += 1 } }
 
-  /// Sets the number of groups whose keys match several issues.
+  /// Sets the number of groups that are not moved, because their keys of other versions belong to several issues.
   func set(ambiguousKeys count: Int) { state.withLock { $0.ambiguousKeys = count } }
 
   func add(ingest duration: Duration) {

@@ -6,8 +6,8 @@ struct FleetReply {
   private static let namedRefusals = 16
   /// The maximum size of the response with asks.
   ///
-  /// Forwarders read 4 KiB of a response, and would send the batch again if its end were missing. Without asks, the named
-  /// refusals fit.
+  /// Forwarders read 4 KiB of a response, and would send the batch again if its end were missing. A response without
+  /// asks is never larger than this.
   static let limitBytes = 4_096
 
   /// The number of items by outcome.
@@ -37,7 +37,7 @@ struct FleetReply {
     }
     let numbers = counts.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",")
     json = "{\"committed\":true,\"items\":{\(numbers)},\"refused\":[\(entries.joined(separator: ","))]"
-    // The response to a later batch without so many refusals contains the asks.
+    // If the asks do not fit, the response to a later batch with fewer refusals contains them.
     if let asks, json.utf8.count + asks.utf8.count + 16 <= Self.limitBytes { json += ",\"asks\":\(asks)" }
     json += "}\n"
   }

@@ -32,7 +32,8 @@ struct FleetService: Sendable {
     let outage = outage
     health = HealthCache { () throws(Refusal) in
       do throws(FleetError) {
-        // The monitor repeats its request. A repeated call would delay the answer while the database hangs.
+        // Do not repeat a failed call, because this would delay the answer while the database hangs. The monitor
+        // repeats its request anyway.
         try await store.checkSchema(repeats: false)
         outage.succeed()
       } catch { throw outage.refusal(error) }
@@ -40,7 +41,8 @@ struct FleetService: Sendable {
     tokens = TokenCache(store, outage, unknownLimit: limits.unknownTokens)
     asks = AskCache { () throws(FleetError) in try await store.openAsks() }
     gate = RequestGate(limits)
-    // After a long wait, the client is probably gone. Its body would delay the bodies of clients that still wait.
+    // Refuse a body that has waited for more than 20 s: its client is probably gone, and it would delay the bodies of
+    // clients that still wait.
     bodies = Semaphore(limits.bodies, waiting: limits.requests, patience: .seconds(20))
   }
 
@@ -110,7 +112,7 @@ struct FleetService: Sendable {
     let body = try await collect(request)
     let start = ContinuousClock.now
     let encoding = request.headers[.contentEncoding]
-    // The permit covers the call of the database, because the items hold the decompressed body.
+    // Keep the permit during the call of the database, because the items hold the decompressed body.
     let reply = try await bodies.run(for: tenant) { () throws(Refusal) in
       try await store(items(of: body, encoding: encoding), tenant: tenant)
     }
@@ -136,7 +138,7 @@ struct FleetService: Sendable {
     for case .success(let item) in items { good.append(item) }
     do throws(FleetError) {
       let outcomes = try await store.ingest(good, tenant: tenant)
-      // A batch of expired items does not reach the database.
+      // A batch that has only expired items does not reach the database, so it does not show that the database works.
       if outcomes.contains(where: { $0 != .expired }) { outage.succeed(hasStored: true) }
       if zip(good, outcomes).contains(where: Self.changesPages) { changes.add(tenant) }
       return FleetReply(items, outcomes, asks: await asks.asks(of: tenant))

@@ -40,7 +40,8 @@ public struct FleetTLS: Sendable, Equatable {
     configuration.minimumTLSVersion = .tlsv12
     if let clientCA {
       configuration.trustRoots = .certificates(try Self.certificates(in: clientCA, else: .clientCA))
-      // The names let a client with several certificates choose one. The certificate of a client names no host.
+      // Send the names of the authorities, so that a client with several certificates can choose one. Do not verify a
+      // host name, because the certificate of a client names no host.
       configuration.sendCANameList = true
       configuration.certificateVerification =
         requiresClientCertificate ? .noHostnameVerification : .optionalVerification

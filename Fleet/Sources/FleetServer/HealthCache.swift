@@ -25,7 +25,7 @@ final class HealthCache: Sendable {
 
   func check() async throws(Refusal) {
     if let answer = fresh() { return try answer.result.get() }
-    // One request asks; those that arrive meanwhile receive its answer.
+    // One request asks the database. Requests that arrive meanwhile receive the same answer.
     try await turn.run { () throws(Refusal) in
       if let answer = fresh() { return try answer.result.get() }
       let result: Result<Void, Refusal>

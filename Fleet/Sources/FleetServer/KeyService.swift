@@ -2,7 +2,7 @@ import FleetStore
 import Logging
 import ServiceLifecycle
 
-/// Moves groups with keys of several versions to one issue, each minute.
+/// Each minute, moves groups to one issue if they are the same crashes under keys of different crashd versions.
 struct KeyService: Service {
   let store: FleetStore
   let outage: Outage
@@ -17,7 +17,7 @@ struct KeyService: Service {
         do throws(FleetError) {
           metrics.set(ambiguousKeys: try await store.joinKeys(report))
         } catch {
-          // A store whose calls are canceled is not an outage.
+          // When the service stops, it cancels its calls, which is not an outage.
           if Task.isCancelled { return }
           if !outage.fail(error) { log.warning("cannot compare keys of groups now: \(error)") }
         }

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Lets a few tasks run at once; the others wait in order.
+/// Limits the number of tasks that run at once; the other tasks wait in order.
 ///
 /// Tenants take turns, so the tasks of one tenant do not wait for all tasks of another one.
 final class Semaphore: Sendable {
-  /// Receives whether the task is refused.
+  /// Resumes a waiting task: with true if the task is refused, else with false.
   private typealias Waiter = CheckedContinuation<Bool, Never>
 
   private struct State {
@@ -38,7 +38,8 @@ final class Semaphore: Sendable {
   /// - Parameters:
   ///   - count: The number of tasks that run at once.
   ///   - limit: The maximum number of waiting tasks; further tasks fail at once.
-  ///   - patience: The maximum time for which a task waits. A task that has waited longer fails when it has its permit.
+  ///   - patience: The maximum time for which a task waits. A task that has waited longer fails when it gets its
+  ///     permit.
   ///   - now: The clock.
   init(
     _ count: Int, waiting limit: Int, patience: Duration? = nil,

@@ -3,9 +3,9 @@ import Synchronization
 
 /// Finds the tenant of a token or of a client certificate, and caches it to save look-ups in the database.
 ///
-/// Certificates have the limits of tokens. A revoked token is valid for at most `lifetime` more. An expired entry stays in
-/// the cache: its token was valid, so its next look-up neither waits for unknown tokens nor counts as one. A full cache
-/// first loses its expired entries.
+/// The limits for tokens apply to certificates, too. A revoked token stays valid for at most `lifetime`. An expired
+/// entry stays in the cache, because its token was valid: the next look-up of this token does not wait behind unknown
+/// tokens, and does not count as one. A full cache first loses its expired entries.
 final class TokenCache: Sendable {
   private enum Credential {
     case token(FleetToken)
@@ -18,7 +18,7 @@ final class TokenCache: Sendable {
       }
     }
 
-    /// The reason why it is refused, and what to do.
+    /// The reason why the service refuses the credential, and what to do.
     var unknown: String {
       switch self {
       case .token: "the token is unknown or revoked; ask for one of 'crash-fleet token add'"
@@ -35,7 +35,7 @@ final class TokenCache: Sendable {
       }
     }
   }
-  /// A token is found by its number, so that the comparison of its secret takes a constant time.
+  /// The cache finds a token by its number, and then compares the secret in constant time.
   private enum Key: Hashable {
     case token(Int32)
     case certificate(ClientCertificate)
@@ -86,11 +86,14 @@ final class TokenCache: Sendable {
     (self.unknownLimit, self.limit) = (unknownLimit, limit)
   }
 
-  /// Finds the tenant of a request, whose header takes precedence over the verified certificate of its connection.
+  /// Finds the tenant of a request.
+  ///
+  /// The header takes precedence over the verified certificate of the connection.
   func tenant(_ authorization: String?, _ certificate: ClientCertificate? = nil) async throws(Refusal) -> Int32 {
     let credential = try Self.credential(authorization, certificate)
     if let tenant = try cached(credential) { return tenant }
-    // Few look-ups run at once, and some others wait here. A flood of wrong tokens thus cannot fill the database's queue.
+    // Only a few look-ups run at once, and a limited number of others wait here. A flood of wrong tokens thus cannot
+    // fill the database's queue.
     return try await (entry(credential) == nil ? unknown : renewals).run { () throws(Refusal) in
       if let tenant = try cached(credential) { return tenant }
       return try await lookUp(credential, wasValid: entry(credential) != nil)

@@ -3,13 +3,13 @@ public enum FleetError: Error, Sendable, Equatable, CustomStringConvertible {
   /// No server of the connection string accepts connections, or the connection broke.
   ///
   /// If the connection broke during a commit, the outcome of the transaction is unknown. The caller then repeats the
-  /// transaction, because ingest is idempotent.
+  /// transaction: storing a batch twice changes nothing.
   case unreachable(String)
   /// Too many calls wait for a connection already.
   case busy(limit: Int)
   /// The transaction conflicted with another one, or the server has become a standby; a repetition can succeed.
   case conflict(state: String, String)
-  /// The database lacks rows whose numbers the service knew, because it was replaced or restored.
+  /// The database lacks rows whose primary keys the service has cached, because the database was replaced or restored.
   case stale
   /// The server has no room: the disk is full, or too many connections are open.
   case full(state: String, String)

@@ -85,10 +85,11 @@ public final class FleetStore: Sendable {
     return try result.get()
   }
 
-  /// Returns the rows of a statement of a page, which changes nothing.
+  /// Runs a read-only statement for a web page, and returns its rows.
   ///
-  /// The server ends it after `pageSeconds`, and no failure is repeated, because a reader waits and can reload. The
-  /// server plans each statement for its parameters: one plan for all searches would not use an index.
+  /// The server ends the statement after `pageSeconds`. A failed statement is not repeated, because a reader waits for
+  /// the page and can reload it. The server plans each statement for its parameters, because one plan for all searches
+  /// would not use an index.
   package func rows(_ statement: Statement, _ parameters: Parameters) async throws(FleetError) -> [[String?]] {
     try await run { connection throws(FleetError) in
       try connection.transaction { () throws(FleetError) in
@@ -102,10 +103,10 @@ public final class FleetStore: Sendable {
     }
   }
 
-  /// The maximum time of a statement of a page.
+  /// The maximum time of a statement for a web page.
   package static let pageSeconds = 5
 
-  /// Repeats a call whose failures are temporary, with a short delay.
+  /// Runs a call, and repeats it with a short delay if it fails temporarily.
   ///
   /// Precondition: the call is idempotent, because the outcome of a failed commit is unknown.
   func retrying<Value: Sendable>(
@@ -136,7 +137,8 @@ public final class FleetStore: Sendable {
       return value
     } catch {
       if error.endsConnection {
-        // Other idle connections lead to the same server. The next one may lack the newest rows.
+        // Close the other idle connections, because they lead to the same server. Empty the cache, because the next
+        // server may lack the newest rows.
         state.withLock { $0.idle.removeAll() }
         forgetDimensions()
       } else {

@@ -2,13 +2,13 @@ import ArgumentParser
 import CrashReport
 import FleetStore
 
-/// Asks hosts for reports, and shows their answers.
+/// Manages asks: requests to the hosts of a tenant for a report, or for the protection of a class.
 struct AskHosts: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ask", abstract: "Ask the hosts of a tenant for a report, or for the protection of a class",
     discussion: """
-      A host learns of an ask from the answer to its next batch, and answers each ask once. \
-      A host protects a class only if its own setting fleet.allow-protection is true.
+      A host receives an ask with the response to its next batch of crashes, and answers each ask once. A host \
+      protects a class only if its own setting fleet.allow-protection is true.
       """,
     subcommands: [List.self, Report.self, Protect.self, Withdraw.self], defaultSubcommand: List.self)
 

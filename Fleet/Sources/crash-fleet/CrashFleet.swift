@@ -14,9 +14,9 @@ struct CrashFleet: AsyncParsableCommand {
     commandName: "crash-fleet",
     abstract: "Store the crash reports of many machines in PostgreSQL",
     discussion: """
-      Hosts send with the sink 'fleet' of crash-forward. Settings come from a YAML or JSON file, by default \
-      $CONFIGURATION_DIRECTORY/crash-fleet.yaml or /etc/crash-fleet/crash-fleet.yaml, and from variables such as \
-      CRASH_FLEET_LISTEN_PORT. docs/fleet.md describes the service.
+      Hosts send their crashes with crash-forward (its sink 'fleet'). Settings come from a YAML or JSON file, by \
+      default $CONFIGURATION_DIRECTORY/crash-fleet.yaml or /etc/crash-fleet/crash-fleet.yaml, and from variables such \
+      as CRASH_FLEET_LISTEN_PORT. docs/fleet.md describes the service.
 
       Exit codes: 0 success, 1 failed, 2 wrong usage or settings.
 

@@ -35,7 +35,7 @@ extension FleetSettings {
   typealias Key = SettingKey<FleetSettings>
 
   private static let secretBytes = 16 << 10
-  /// The file that docs/fleet.md and the units use.
+  /// The default file with the connection string, which docs/fleet.md and the systemd units use.
   private static let usualDatabase = "/etc/crash-fleet/database"
 
   /// Returns all keys.
@@ -120,7 +120,7 @@ extension FleetSettings {
     }
   }
 
-  // The fields of the store's configuration have 32 bits, like the database columns.
+  // The table of keys requires Int. Some fields of the store's configuration have 32 bits, like the database columns.
   private var connections: Int {
     get { store.connections }
     set { store.connections = newValue }

@@ -32,7 +32,7 @@ struct Issues: AsyncParsableCommand {
   }
 
   struct List: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "List the issues that were seen last")
+    static let configuration = CommandConfiguration(abstract: "List the most recently seen issues")
 
     @OptionGroup var options: Options
 
@@ -60,7 +60,8 @@ struct Issues: AsyncParsableCommand {
   }
 
   struct Mute: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Count an issue without marking it as regressed")
+    static let configuration = CommandConfiguration(
+      abstract: "Mute an issue: count its crashes, and never mark it as regressed")
     @OptionGroup var options: Options
     @Argument(help: "The number of the issue") var issue: Int64
     func run() async throws { try await options.change(issue, .mute) }
@@ -81,7 +82,7 @@ struct Issues: AsyncParsableCommand {
 
   struct Split: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Move one group to an issue of its own, and print its number")
+      abstract: "Move one group to a new issue, and print the number of this issue")
     @OptionGroup var options: Options
     @Argument(help: "The number of the issue") var issue: Int64
     @Argument(help: "The key of the group") var key: String

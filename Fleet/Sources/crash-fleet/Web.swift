@@ -11,9 +11,9 @@ struct Web: AsyncParsableCommand {
       The command reads from the database, listens on loopback or on a Unix socket, and prints a link with a one-time \
       token. The pages are read-only.
 
-      With --user-header, a reverse proxy authenticates the users. The proxy sets this header to the name of the user in \
-      each request, and removes the client's own. The proxy needs the group of the command, which can open the socket; \
-      every other member of this group can read the pages, too.
+      With --user-header, a reverse proxy authenticates the users. The proxy sets this header to the name of the user \
+      in each request, and removes the client's own. The proxy must be in the group of the command, which can open the \
+      socket. Every other member of this group can read the pages, too.
       """)
 
   @OptionGroup var options: Issues.Options

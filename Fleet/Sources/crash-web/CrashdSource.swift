@@ -118,7 +118,9 @@ struct CrashdSource: PageSource {
     }
   }
 
-  /// Returns the filter of a search, whose keys of groups are in lower case, as crashd's are.
+  /// Returns crashd's filter for a search.
+  ///
+  /// The key of a group becomes lower case, as crashd writes keys.
   static func filter(_ search: Search) -> ReportFilter {
     var filter = search.filter
     filter.group = filter.group?.lowercased()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FleetStore
 
-// The answers of hosts: which of them count, and how long the fleet keeps them.
+// The answers of hosts to asks: which of them count, and how long the fleet keeps them.
 extension AskTests {
   @Test("each host answers an ask once, with the batch that contains the report")
   func answers() async throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import FleetServer
 @testable import FleetStore
 
-/// Asks of operators, and the answers of hosts.
+/// Tests asks (requests of operators to hosts), and the answers of the hosts.
 @Suite("Asks")
 struct AskTests {
   func answer(_ ask: Int64, host: UInt128 = 7, _ outcome: IncomingAnswer.Outcome = .sent) -> IngestItem {

@@ -83,15 +83,15 @@ struct BodyTests {
   @Test("a zstd frame cannot demand more memory than its content has")
   func window() throws {
     let content = Self.raw([1, 2, 3])
-    // RFC 9659: a window of at most 8 MiB.
+    // RFC 9659 allows a window of at most 8 MiB.
     #expect(try decode(Self.frame(window: 0x68, blocks: content)) == [1, 2, 3])
     for window: UInt8 in [0x69, 0x70, 0xa8, 0xff] {
       #expect(code(Self.frame(window: window, blocks: content)) == .notZstd)
     }
-    // A frame that states its content has no window of its own. This one states 2^62 bytes.
+    // A frame that states the size of its content has no window of its own. This frame states 2^62 bytes.
     let stated: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0, 0, 0, 0, 0, 0x40]
     #expect(code(stated + Self.repeated(0, 128 << 10)) == .notZstd)
-    // The blocks of one frame, at a ratio of about 30,000.
+    // The blocks of one frame, which decompress to about 30,000 times their size.
     let blocks = (0..<512).flatMap { _ in Self.repeated(0, 128 << 10, isLast: false) } + Self.raw([])
     #expect(code(Self.frame(window: 0x68, blocks: blocks)) == .bodyTooLarge)
     #expect(code(Self.frame(window: 0x68, blocks: blocks) + [UInt8](repeating: 0, count: 100_000)) == .bodyTooLarge)
@@ -106,7 +106,7 @@ struct BodyTests {
     #expect(code(Compressed.zstd([1]) + old) == .notZstd)
   }
 
-  /// What even a very small body may have.
+  /// The number of decompressed bytes that even a very small body may have.
   private static let least = 64 << 10
 
   /// A frame without a checksum, which does not state the size of its content.

@@ -72,7 +72,7 @@ struct CertificateTests {
     let service = try await Service()
     let other = try TestAuthority()
     let stranger = try other.issue("web-1")
-    // The service would store reports under its tenant, if TLS accepted it.
+    // If TLS accepted this certificate, the service would store the report under the tenant `mail`.
     try service.token("add", "mail", "--certificate", stranger.certificate)
     for identity in [stranger, try service.authority.issue("web-2", isServer: true)] {
       let answer = try service.send(as: identity, body: Sample.line(1))

@@ -2,6 +2,8 @@ import FleetStore
 import Foundation
 import Testing
 
+/// Tests a fleet with real crashd and crash-forward processes.
+///
 /// Needs the programs of the root package, in the directory `CRASHSHIELD_BINARIES`.
 @Suite("End to end", .enabled(if: ProcessInfo.processInfo.environment["CRASHSHIELD_BINARIES"] != nil))
 struct EndToEndTests {
@@ -38,7 +40,7 @@ struct EndToEndTests {
         guard !more.isEmpty else { throw FleetProcess.Problem(text: "crashd does not listen: \(text)") }
         text += String(decoding: more, as: UTF8.self)
       }
-      // crashd must never wait for a full pipe.
+      // Read the rest of the output, so that crashd never waits because the pipe is full.
       errors.fileHandleForReading.readabilityHandler = { _ = $0.availableData }
       try await startForward()
     }
@@ -47,13 +49,13 @@ struct EndToEndTests {
       forward.terminate()
       crashd.terminate()
       crashd.waitUntilExit()
-      // A directory that stays in /tmp fails no test.
+      // Ignore an error, because a directory that stays in /tmp must not fail a test.
       try? FileManager.default.removeItem(atPath: directory)
     }
 
     func startForward(_ settings: [String: String] = [:]) async throws {
       forward = try start("crash-forward", ["--config", "/dev/null"], settings)
-      // A new subscriber begins with the next crash.
+      // Wait for the subscription, because a new subscriber receives only later crashes.
       try await TestPostgres.wait(for: "a subscription of crash-forward") {
         // Without any subscriber, the command fails.
         (try? control(["subscribers", "--json=short"]))?.contains("crash-forward.fleet") == true
@@ -176,7 +178,8 @@ struct EndToEndTests {
     for _ in 0..<4 { try await crash() }
     let issue = try #require(Int64(try fleet.test.query("select id from issue")))
     let ask = try #require(try await fleet.test.store.askForReport(issue: issue, tenant: fleet.test.tenant, days: 1))
-    // The service has cached that there are no asks, and the host learns of this one with the answer to a batch.
+    // The service caches for some seconds that there are no asks. The host receives this ask with the response to a
+    // later batch.
     while try await fleet.test.store.asks(tenant: fleet.test.tenant).first?.answers["sent"] == nil, crashes < 20 {
       try await crash()
     }

@@ -3,7 +3,7 @@ import CrashProtocol
 import FleetPages
 import Testing
 
-/// The lists and sums of pages whose statements depend on the terms of the search.
+/// Tests the lists and sums for which the terms of a search select different SQL statements.
 @Suite("Lists of a fleet")
 struct FleetListTests {
   private let test: TestStore
@@ -74,7 +74,8 @@ struct FleetListTests {
       #expect(Set(issues.flatMap(\.programs)) == Set(builds.flatMap(\.programs)), "\(search)")
       let sum = expected.values.reduce(0, +)
       #expect(try await source.hours(of: nil, search).map(\.count).reduce(0, +) == sum, "\(search)")
-      // A term that the sums of programs do not have selects the same hours from those of the groups.
+      // All crashes have the signal SIGSEGV. With this term, the source reads the sums of groups instead of the sums of
+      // programs, and must return the same hours.
       var narrow = search
       narrow.filter.signal = "SIGSEGV"
       let counted = { (counts: [HourCount]) in Set(counts.map { "\($0.hour) \($0.count)" }) }

@@ -6,7 +6,7 @@ import FleetStore
 import Foundation
 import Testing
 
-/// The pages of a tenant, over a database with real rows.
+/// Tests the pages of a tenant on a database with rows that the fleet stored.
 @Suite("Pages of a fleet")
 struct FleetPagesTests {
   private let test: TestStore
@@ -23,7 +23,7 @@ struct FleetPagesTests {
     await (try Site(source: source)).answer(PageRequest(target: path))
   }
 
-  /// A report as crashd writes it, with these strings.
+  /// A report as crashd writes it, with this id and title.
   private static func body(_ id: UInt128, _ title: String) throws -> String {
     let time = Timestamp.string(since1970_ns: UInt64(Sample.now_us) * 1_000)
     return try ReportCoding.encode(
@@ -84,7 +84,7 @@ struct FleetPagesTests {
     #expect(event.newer == Sample.hex(2) && event.older == nil)
     let page = Self.text(try await get("/events/\(Sample.hex(1))"))
     #expect(page.contains("href=\"/issues/\(issue.key)\"") && page.contains("first"))
-    // A host may send a report of another version.
+    // The body of report 2 is `{}`, as if a host had sent a format of another version.
     #expect(try await get("/events/\(Sample.hex(2))").status == 503)
 
     let builds = try await source.builds(Search())
@@ -131,7 +131,8 @@ struct FleetPagesTests {
         #expect(page.status == 200 && !Self.text(page).contains("title of"), "\(path) \(text)")
       }
     }
-    // Both came in one batch, in the order of their programs.
+    // Both issues came in one batch, which inserts them in the order of their programs. The issue of `shop` therefore
+    // has the higher number.
     #expect(try await page(order: .first) == ["title of a1", "title of b2"])
   }
 

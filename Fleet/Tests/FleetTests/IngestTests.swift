@@ -122,7 +122,7 @@ struct IngestTests {
   func replacedDatabase() async throws {
     let test = try await TestStore()
     _ = try await test.ingest([Sample.report(1, group: "g1", host: 1, build: "b1"), Sample.count(2, host: 1)])
-    // As a new leader without the last transactions.
+    // This is the state after a failover to a standby that lacks the last transactions.
     _ = try test.query(
       """
       truncate report, counter, alias_hour, alias_hour_sum, alias_build, program_hour, alias_host, host_cursor, alias,
@@ -160,7 +160,7 @@ struct IngestTests {
     #expect(try test.hasSum(4))
   }
 
-  @Test("a batch with wrong numbers removes only these from the cache")
+  @Test("a batch whose cached primary keys are wrong removes only these from the cache")
   func staleBatch() async throws {
     let test = try await TestStore()
     _ = try await test.ingest([Sample.report(1, group: "g1", host: 1, build: "b1")])

@@ -1,7 +1,7 @@
 import FleetStore
 import Testing
 
-/// Keys that crashd computes by several versions of its rules.
+/// Tests groups whose keys crashd computed by several versions of its rules.
 @Suite("Keys of several versions")
 struct KeyTests {
   private func body(_ exact: String) -> String { "{\"group\":{\"exact\":\"\(exact)\"}}" }
@@ -22,7 +22,7 @@ struct KeyTests {
   }
 
   private func joins(_ test: TestStore) async throws -> [String] {
-    // Otherwise, the time since the last search would decide whether a group is examined.
+    // Examine all groups, independent of the time since the last search.
     _ = try test.query("update alias set examined = null")
     return try await join(test.store).moves
   }
@@ -145,7 +145,8 @@ struct KeyTests {
     _ = try await test.ingest([report(3, "ab", 3, exact: "e1"), report(4, "ab", 3, exact: "e2")])
     let result = try await join(test.store)
     #expect(result.ambiguous == 1)
-    // Both older groups match only the group of the new key, but have the earlier issues.
+    // The older groups do not move either: each matches only the group of the new key, and this group has the later
+    // issue.
     #expect(result.moves == [])
     #expect(try await issues(test).map(\.crashes) == [1, 1, 2])
   }

@@ -2,7 +2,7 @@ import FleetStore
 import Foundation
 import Testing
 
-/// Issues that an operator changes while hosts send.
+/// Tests changes of issues by an operator while hosts send batches.
 @Suite("Merging during ingest")
 struct MergeTests {
   /// Waits until a number of calls wait for a lock of the database.

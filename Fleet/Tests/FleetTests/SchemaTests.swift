@@ -94,7 +94,7 @@ struct SchemaTests {
         alter table issue add column extra text not null default 'x';
         create index report_test on report (tenant, received);
         """)
-    // A canceled task would refuse the batch that waits for a connection.
+    // A flag ends the load, because a canceled task would refuse the batch that waits for a connection.
     let isDone = Mutex(false)
     let load = Task {
       var next = 0

@@ -4,7 +4,9 @@ import Testing
 
 @Suite("Semaphore")
 struct SemaphoreTests {
-  /// Takes the only permit in a task, which returns it when the caller finishes the result.
+  /// Takes the only permit in a task.
+  ///
+  /// The task returns the permit when the caller finishes the returned continuation.
   private func hold(
     _ semaphore: Semaphore, _ group: inout ThrowingTaskGroup<Void, any Error>
   ) async -> AsyncStream<Void>.Continuation {
@@ -39,7 +41,7 @@ struct SemaphoreTests {
     #expect(semaphore.waiting == 0)
   }
 
-  @Test("a task that waited longer than its patience is refused when it has its permit, and returns the permit")
+  @Test("a task that waited longer than its patience is refused when it gets its permit, and returns the permit")
   func patience() async throws {
     let clock = TestClock()
     let semaphore = Semaphore(1, waiting: 2, patience: .seconds(20)) { clock.now }

@@ -81,7 +81,7 @@ struct ServerTests {
   func largeBodies() async throws {
     let fleet = try await FleetProcess()
     let head = "POST /v1/reports HTTP/1.1\r\nHost: f\r\nAuthorization: Bearer \(fleet.token)\r\n"
-    // Bodies that do not end, beside those that do.
+    // These clients send bodies that do not end.
     let unfinished = try (0..<12).map { _ in try TestClient(port: fleet.port) }
     for client in unfinished {
       client.send((head + "Content-Length: \(4 << 20)\r\n\r\n").utf8)
@@ -193,8 +193,8 @@ struct ServerTests {
     let fleet = try await FleetProcess(["CRASH_FLEET_LIMITS_REQUESTS_OF_TENANT": "1"])
     let head = "POST /v1/reports HTTP/1.1\r\nHost: f\r\nAuthorization: Bearer \(fleet.token)\r\n"
     let path = "/v1/position?machine=\(Sample.hex(7))&stream=s"
-    // Nothing reports that the service has read the head of an open request. One that meets the request for the position
-    // is refused.
+    // The test cannot see when the service has read the head of an open request. It therefore opens requests until the
+    // request for the position is refused.
     var open: [TestClient] = []
     var code: String?
     while code == nil {
@@ -239,7 +239,7 @@ struct ServerTests {
     }
   }
 
-  /// Text that compresses to about a quarter, as reports do.
+  /// Text that compresses to about a quarter of its size.
   private static func noise(_ count: Int) -> String {
     var random = SystemRandomNumberGenerator()
     var text = ""

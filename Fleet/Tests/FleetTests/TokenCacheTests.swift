@@ -62,7 +62,7 @@ struct TokenCacheTests {
     #expect(await code(1) == .unauthorized)
     #expect(await code(1) == .unauthorized)
     #expect(await code(2) == .unauthorized)
-    // Unknown tokens and unknown certificates have one limit, which affects no known one.
+    // Unknown tokens and unknown certificates share one limit, which does not affect known ones.
     #expect(await code(3) == .unknownTokens)
     #expect(await self.code(cache, "cft_77_" + String(repeating: "0", count: 64)) == .unknownTokens)
     clock.advance(.seconds(1))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CrashPages
 
-/// `crash-fleet web`, as an operator starts it.
+/// Tests `crash-fleet web`, as an operator starts it.
 @Suite("crash-fleet web")
 struct WebTests {
   /// Starts the command, and returns it with its standard output.

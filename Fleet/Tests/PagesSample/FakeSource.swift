@@ -9,12 +9,12 @@ struct FakeSource: PageSource {
   var text = "text"
   /// The number of items in each list.
   var count = 1
-  /// The value of each figure; nil for different values.
+  /// The value of every number; nil gives the numbers different values.
   var figure: Int?
   /// The error that every call throws.
   var error: SourceError?
 
-  /// The calls for events, and their limits.
+  /// The recorded calls of `events`, each with its limit.
   let calls = Calls()
 
   /// A list of calls.
@@ -33,7 +33,7 @@ struct FakeSource: PageSource {
   static let hostile = [
     #""><script>alert(1)</script><img src=x onerror=alert(2)>"#, "\u{1b}[31mred\u{1b}]0;title\u{7}",
     "\u{202e}gnp.exe\u{2066}\u{0627}", String(repeating: "A", count: 10_240), String(repeating: "<\"&'>", count: 2_048),
-    // A combining mark makes another character of a quotation mark; a browser still sees the mark.
+    // In Swift, a quotation mark with a combining mark is another character. A browser still sees the quotation mark.
     "\"\u{338} onfocus=alert(3) autofocus x=\"\u{338}", "'\u{338} onmouseover='alert(4)'", "<\u{338}script>",
     "{{{view.html}}}{{#view}}{{/view}}{{> layout}}", "]]>--><!-- </title></main></textarea>", "\r\nSet-Cookie: a=b",
     "javascript:alert(5)", "\u{2028}\u{2029}\u{0}\u{7f}\u{85}",

@@ -2,9 +2,9 @@ import CrashPages
 import CrashReport
 import Glibc
 
-/// Serves the pages of a source whose strings all are the same, for checks in a browser (scripts/check/browser).
+/// Serves the pages of a source whose strings are all the same, for checks in a browser (scripts/check/browser).
 ///
-/// `pages-sample COUNT NUMBER`: lists have COUNT items, and the string is that of NUMBER in `FakeSource.hostile`.
+/// `pages-sample COUNT NUMBER`: lists have COUNT items, and each string is the item NUMBER of `FakeSource.hostile`.
 /// Without NUMBER, it prints how many strings there are.
 @main
 enum PagesSample {

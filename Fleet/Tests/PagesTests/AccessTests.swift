@@ -66,7 +66,7 @@ struct AccessTests {
         let refused = try await client.execute(uri: "/issues", method: .get, headers: headers)
         #expect(refused.status == .unauthorized && String(buffer: refused.body).contains("Remote-User"))
       }
-      // There is no link, and a session of another server does not help.
+      // Behind a proxy, there is no login link.
       #expect(try await client.execute(uri: "/login?token=", method: .get).status == .unauthorized)
       let post = try await client.execute(uri: "/issues", method: .post, headers: [name: "alice"])
       #expect(post.status == .methodNotAllowed)

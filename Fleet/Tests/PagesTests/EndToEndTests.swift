@@ -110,7 +110,7 @@ struct EndToEndTests {
     #expect(FileManager.default.fileExists(atPath: path))
     let replaced = ListenSocket(place)
     replaced.opened()
-    // Another file gets the name.
+    // Replace the file by another one with the same name.
     try Data().write(to: URL(fileURLWithPath: path), options: .atomic)
     replaced.close()
     #expect(FileManager.default.fileExists(atPath: path))

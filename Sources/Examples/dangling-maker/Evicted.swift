@@ -10,7 +10,7 @@ private func greet(_ session: Session) -> Int { session.greet() }
 
 /// Calls a method of an object that has left the quarantine, with crashd attached.
 ///
-/// Other data already uses the object's memory.
+/// Other data already uses the object's memory at the time of the call.
 func useAfterQuarantine() {
   startAttached()
   do throws(Shield.ProtectionError) {

@@ -2,7 +2,7 @@ import CrashShield
 import CrashShieldGuardPages
 import Dispatch
 
-/// Accesses a deallocated object in a guard slot, without the quarantine.
+/// Accesses a deallocated object in a guard slot (a page that is protected after the free), without the quarantine.
 ///
 /// Every object that has the size of a protected class gets a slot.
 func useInSlot(_ kind: Kind) async {
@@ -42,7 +42,7 @@ func startAttached() {
   do throws(Shield.StartError) {
     try Shield.startOrThrow(Shield.Configuration { if $0.connection == .attached { attached.signal() } })
   } catch { fail("\(error)") }
-  // Wait in steps of one second. The time in which the machine is suspended then uses up only one step.
+  // Wait in steps of one second. If the machine is suspended meanwhile, the suspension uses up only one step.
   let isAttached = (0..<120).contains { _ in attached.wait(timeout: .now() + .seconds(1)) == .success }
   if !isAttached { fail("crashd did not take the ring") }
 }

@@ -13,7 +13,7 @@ final class Log {
 
 nonisolated(unsafe) let log = Log()
 
-/// A class whose state is a struct, as in many programs.
+/// The state of `Worker`, which is a struct, as in many programs.
 struct WorkState {
   var queue = [3, 4]
   var names: [String: Int] = ["one": 1]

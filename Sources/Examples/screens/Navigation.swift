@@ -6,7 +6,7 @@ protocol Navigation: AnyObject {
   var stack: [Screen] { get }
   /// Whether no transition is running or queued.
   var isIdle: Bool { get }
-  /// The functions below return a sentence that says what happened to the request.
+  /// The functions below return a sentence that says what happened to the requested transition.
   func push(_ screen: Screen) -> String
   func pop() -> String
   func popToRoot() -> String

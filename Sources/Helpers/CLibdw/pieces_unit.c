@@ -10,7 +10,7 @@ static int compare(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/// Collects every address at which the location can change, sorted and without duplicates.
+/// Collects all cuts (the addresses at which the location can change), sorted and without duplicates.
 static void find_cuts(const struct cs_unit *unit, struct cs_buffer *cuts) {
   const struct cs_unit_row *rows = unit->rows.items;
   const struct cs_unit_paint *paints = unit->paints.items;

@@ -3,8 +3,8 @@
 
 #include "cs_libdw.h"
 
-/// The reason why a table stopped growing. The member is never cleared. After a failure, all functions of this header
-/// return harmless values, and callers check for the failure once per unit.
+/// The reason why a table stopped growing. The reason is never cleared. After a failure, all functions of this header
+/// return harmless values, and callers check for the failure once per compilation unit.
 enum cs_store_failure { CS_STORE_GOOD, CS_STORE_OUT_OF_MEMORY, CS_STORE_TOO_LARGE };
 
 /// A growing array.

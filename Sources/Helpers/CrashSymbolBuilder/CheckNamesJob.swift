@@ -4,10 +4,10 @@ import Glibc
 
 /// Implements `crash-analyse check-names`: reads linkage names on stdin, and checks the length of each demangled name.
 ///
-/// A NUL byte ends each name. The job writes one byte per name to stdout: 1 if the demangled name is short enough, and 2
-/// if it is too long. The names of a symbol cache are untrusted, and demangling a name of 250 bytes can allocate terabytes of
-/// memory. crashd therefore runs this sandboxed job before it demangles names itself. If demangling a name ends this
-/// process, the output lacks the bytes for this name and all later names.
+/// A NUL byte ends each name. The job writes one byte per name to stdout: 1 if the demangled name is short enough, and
+/// 2 if it is too long. The names of a symbol cache are untrusted, and demangling a name of 250 bytes can allocate
+/// terabytes of memory. crashd therefore runs this sandboxed job before it demangles names itself. If demangling a name
+/// ends this process, the output lacks the bytes for this name and all later names.
 public enum CheckNamesJob: Sendable {
   /// The maximum size of the input.
   ///

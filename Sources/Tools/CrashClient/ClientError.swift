@@ -4,7 +4,7 @@ public import CrashProtocol
 public enum ClientError: Error, Equatable, Sendable {
   /// No crashd listens at `path`, or the caller is not allowed to connect: start crashd, or use another socket.
   case unreachable(path: String, errno: Int32)
-  /// crashd did not answer in time; it can still complete the call.
+  /// crashd did not answer in time. It can still execute the call.
   case timedOut(path: String)
   /// The connection ended before the reply was complete, because crashd stopped or disconnected this client as a slow
   /// reader.
@@ -15,9 +15,9 @@ public enum ClientError: Error, Equatable, Sendable {
   case malformedReply(String)
   /// crashd is older than this library, and does not support the given operation: update crashd.
   case tooOld(String)
-  /// The reply exceeds the maximum size.
+  /// crashd's reply is larger than the client's limit.
   case messageTooLarge(limitBytes: Int)
-  /// The descriptor that an `EventStream` watches reported a hang-up.
+  /// The descriptor `hangup`, which the caller passed to a stream, reported a hang-up.
   case cancelled
 
   /// crashd returned an error.

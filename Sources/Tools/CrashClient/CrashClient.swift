@@ -30,7 +30,7 @@ public struct CrashClient: Sendable {
 
   /// Returns a page of reports, newest first.
   ///
-  /// To get the next page, pass the cursor of the last report.
+  /// To get the next page, set `before` of the query to the cursor of the last report.
   public func list(_ query: ListQuery = ListQuery()) throws(ClientError) -> [ReportSummary] {
     try page(query).reports
   }
@@ -46,8 +46,8 @@ public struct CrashClient: Sendable {
   ///
   /// `offset` is the number of groups in the previous pages, which are skipped.
   ///
-  /// With `pid`, `unit` or `signal`, the counts exclude removed reports. A crashd version without `pid`, `unit` and
-  /// `signal` refuses the call.
+  /// If the filter has `pid`, `unit` or `signal`, the counts exclude removed reports. A crashd version that does not
+  /// support these filters refuses the call.
   public func groups(
     _ filter: ReportFilter = ReportFilter(), limit: Int? = nil, offset: Int? = nil
   ) throws(ClientError) -> [ReportGroup] {
@@ -56,7 +56,7 @@ public struct CrashClient: Sendable {
 
   /// Returns groups in the given states and order.
   ///
-  /// A crashd version without these parameters refuses a query with states or an order.
+  /// A crashd version that does not support states and orders refuses a query that has one of them.
   public func groups(_ query: GroupQuery, _ filter: ReportFilter = ReportFilter()) throws(ClientError) -> [ReportGroup]
   {
     try call(Methods.Groups.self, Joined(query, filter)).groups
@@ -67,7 +67,8 @@ public struct CrashClient: Sendable {
     try call(Methods.GetGroup.self, .init(key: key))
   }
 
-  /// Returns what sets the group whose key begins with `key` apart from the other crashes of its programs.
+  /// Returns the properties that distinguish the group whose key begins with `key` from the other crashes of its
+  /// programs.
   ///
   /// A crashd version without this method refuses the call.
   public func contrast(key: String) throws(ClientError) -> GroupContrast {
@@ -76,8 +77,8 @@ public struct CrashClient: Sendable {
 
   /// Returns the numbers of crashes by hour, the latest hour first.
   ///
-  /// With `groups`, returns separate numbers for each of these keys. Without, a number includes all groups. The filter
-  /// applies as in `groups(_:limit:offset:)`.
+  /// With `groups` (keys of groups), returns separate numbers for each group. Without `groups`, each number includes
+  /// all groups. The filter applies as in `groups(_:limit:offset:)`.
   /// - Throws: `ClientError`; `methodNotFound` from a crashd version without this method.
   public func hours(
     of groups: [String]? = nil, _ filter: ReportFilter = ReportFilter()
@@ -103,11 +104,12 @@ public struct CrashClient: Sendable {
   ///
   /// A crashd version without this feature does not return stacks.
   public func stacks(id: String) throws(ClientError) -> [RecordedStack] {
-    // Do not decode the report itself: it can have the format of a later version, which this version cannot decode.
+    // Decode only the stacks. The report itself can have the format of a later version, which this version cannot
+    // decode.
     try call(Methods.Get.self, .init(id: id, stacks: true), returning: GetReply<Unread>.self).stacks ?? []
   }
 
-  /// Returns the stacks of a received report.
+  /// Returns the stacks of a received report's crashing threads, if crashd still has the record.
   public func stacks(of received: ReceivedReport) throws(ClientError) -> [RecordedStack] {
     try stacks(id: received.report.id)
   }
@@ -128,7 +130,7 @@ public struct CrashClient: Sendable {
   /// in front of it or behind it. The report belongs to the caller's uid. A crash that crashd already has is not stored
   /// again.
   public func importRecord(_ record: String) throws(ClientError) -> ImportedRecord {
-    // crashd answers after it has read the symbols of the crash.
+    // Wait longer, because crashd answers only after it has read the symbols of the crash.
     try call(Methods.Import.self, .init(record: record), extra: .seconds(300))
   }
 
@@ -238,7 +240,7 @@ public struct CrashClient: Sendable {
   }
 }
 
-/// Decodes any JSON value, and discards it.
+/// Accepts any JSON value, and discards it.
 private struct Unread: Decodable {
   init(from _: any Decoder) {}
 }

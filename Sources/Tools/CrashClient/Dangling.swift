@@ -16,7 +16,7 @@ extension CrashClient {
     try call(Methods.DanglingGroups.self, .init(limit: limit, offset: offset, name: name, since: since)).groups
   }
 
-  /// Returns the policies of the programs whose name contains `name`, or of all programs.
+  /// Returns the protection policies of the programs whose name contains `name`, or of all programs.
   public func danglingPolicies(name: String? = nil) throws(ClientError) -> [DanglingPolicyReport] {
     try call(Methods.DanglingPolicies.self, OptionalName(name: name)).services
   }
@@ -26,7 +26,8 @@ extension CrashClient {
     try call(Methods.DanglingClasses.self, OptionalName(name: name)).classes
   }
 
-  /// Returns crashd's decisions about programs whose name contains `name`, or about all programs, the latest first.
+  /// Returns crashd's decisions about protection in the programs whose name contains `name`, or in all programs, the
+  /// latest first.
   public func danglingEvents(name: String? = nil, limit: Int? = nil) throws(ClientError) -> [DanglingEventReport] {
     try call(Methods.DanglingEvents.self, .init(name: name, limit: limit)).events
   }
@@ -68,7 +69,7 @@ extension CrashClient {
     try call(Methods.DanglingReset.self, .init(class: className, name: name))
   }
 
-  /// Changes the rules of crashd's automatic protection for programs.
+  /// Changes the rules of crashd's automatic protection for the programs whose name contains `name`.
   /// - Returns: The names of the programs, and the number of their processes that have applied the change.
   @discardableResult
   public func setRules(_ rules: DanglingRules, name: String) throws(ClientError) -> DanglingChange {

@@ -17,10 +17,11 @@ public final class EventStream {
   private var isOver = false
   /// An event that was received before `next` was called.
   private var pending: Result<Event?, ClientError>?
-  /// The cursor of the event that the last call of `next` failed to decode, if this cursor is known.
+  /// The cursor of the event that the last call of `next` could not decode; nil if `next` succeeded, or the cursor is
+  /// unknown.
   ///
-  /// After acknowledging this cursor, a subscriber continues after the undecodable event. The stream also continues
-  /// after the error `ClientError.malformedReply`.
+  /// A subscriber that acknowledges this cursor skips the event. After the error `ClientError.malformedReply`, the
+  /// stream itself can still be used.
   public private(set) var unreadableCursor: String?
 
   init(connection: VarlinkConnection) { self.connection = connection }
@@ -30,7 +31,7 @@ public final class EventStream {
   public func begun(timeout: Duration = .seconds(30)) throws(ClientError) -> EventStream {
     if pending != nil { return self }
     do throws(ClientError) { pending = .success(try next(timeout: timeout)) } catch {
-      // A first event with a cursor that cannot be decoded also shows that the stream has begun.
+      // If the first event has a cursor but cannot be decoded, the stream has begun, too.
       guard unreadableCursor != nil else { throw error }
       pending = .failure(error)
     }
@@ -91,7 +92,7 @@ extension EventStream {
     }
   }
 
-  /// Returns the cursor of an oversized event, of which the client read only the beginning.
+  /// Returns the cursor of an oversized event from its beginning, because the client does not read the rest.
   ///
   /// The beginning contains the cursor, because the cursor precedes the report in an event.
   private static func cursor(atBeginningOf bytes: some Sequence<UInt8>) -> String? {

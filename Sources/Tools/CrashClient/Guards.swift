@@ -13,7 +13,7 @@ extension CrashClient {
   ///   - mode: `off`, `observe` or `absorb`; `program` removes the override.
   ///   - kind: The kind of fault, such as `index`. Nil selects all kinds.
   ///   - name: A part of the names of known programs. Nil selects all known programs.
-  ///   - isImplicit: Whether to set implicit protections instead of guards at call sites.
+  ///   - isImplicit: Whether to set the mode of implicit protections instead of guards at call sites.
   /// - Returns: The names of the programs, and the number of their processes that have applied the change.
   /// - Throws: `ClientError`.
   @discardableResult

@@ -5,7 +5,7 @@ public import CrashReport
 ///
 /// Only one thread may use the stream.
 public final class IncidentStream {
-  /// The incidents of one message.
+  /// The incidents that crashd sent in one message.
   public struct Page: Sendable, Equatable {
     /// The incidents, in the order in which crashd stored them.
     ///

@@ -13,7 +13,7 @@ extension CrashClient {
 
   /// Returns non-fatal incidents.
   ///
-  /// Takes the parts of the query as separate parameters.
+  /// This function has the parts of the query as separate parameters.
   ///
   /// - Parameters:
   ///   - id: The first digits of the id.
@@ -30,7 +30,7 @@ extension CrashClient {
       IncidentQuery(limit: limit, offset: offset, filter: IncidentFilter(id: id, source: source, name: name)))
   }
 
-  /// Returns the number of incidents for each value of a key, the greatest number first.
+  /// Returns the number of incidents for each value of a key, such as the call site, the greatest number first.
   ///
   /// - Parameters:
   ///   - key: The key to group by.

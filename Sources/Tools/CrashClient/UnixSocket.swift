@@ -3,8 +3,8 @@ import LinuxSystem
 
 /// A connected stream socket.
 ///
-/// Every wait has a deadline. A call that a signal interrupts is repeated. Sending to a closed peer does not cause a
-/// SIGPIPE.
+/// Every wait has a deadline. If a signal interrupts a system call, the socket repeats it. Sending to a closed peer
+/// does not cause a SIGPIPE.
 final class UnixSocket {
   let path: String
   private let descriptor: Int32

@@ -10,7 +10,7 @@ final class VarlinkConnection {
   private var buffer: [UInt8] = []
   private var boundary: FrameBoundary
 
-  /// The first bytes of an oversized message.
+  /// The first bytes of the message that is being received, for messages that exceed the limit.
   var beginning: ArraySlice<UInt8> { buffer.prefix(512) }
 
   init(socket: UnixSocket, messageLimitBytes: Int) {
@@ -46,7 +46,7 @@ final class VarlinkConnection {
       // cost of decoding `JSONValue` increases with the depth.
       try JSONDepth.check(message)
       let decoder = JSONDecoder()
-      // Accept the strings for numbers that are not finite, because crashd sends these numbers as strings.
+      // crashd sends infinite numbers and NaN as strings.
       decoder.nonConformingFloatDecodingStrategy = .convertFromString(
         positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
       reply = try decoder.decode(VarlinkReply<Parameters>.self, from: message)

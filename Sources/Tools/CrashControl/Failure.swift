@@ -109,13 +109,13 @@ public struct Failure: Error, Sendable, Equatable {
       self.init(.usage, "crashd has no interface '\(name)': see crashctl varlink info")
     case .invalidParameter(let name):
       self.init(.usage, "invalid parameter '\(name)', or its value: see crashctl varlink interface")
-    // The errors below occur only if crashd and crashctl have different versions.
+    // The other errors occur only if crashd and crashctl have different versions.
     default:
       self.init(.unreachable, "crashd refused the call (\(error.name)): are crashd and crashctl of the same version?")
     }
   }
 
-  /// Returns the message for a store without reports.
+  /// Returns the failure to report if crashd has no report that the caller can read.
   ///
   /// The message mentions processes that have just ended, because crashd can still be reading their rings.
   public static func noCrash(of client: CrashClient?) -> Failure {
@@ -126,7 +126,7 @@ public struct Failure: Error, Sendable, Equatable {
     return Failure(.nothingFound, "no crash yet" + more + note(client) + advice)
   }
 
-  /// Returns the message for an empty result, with a note about the caller's limited access.
+  /// Returns the failure to report an empty result, with a note if the caller has limited access.
   public static func nothing(_ sentence: String, of client: CrashClient) -> Failure {
     Failure(.nothingFound, sentence + note(client))
   }

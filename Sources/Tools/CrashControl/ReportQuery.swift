@@ -41,15 +41,15 @@ public struct ReportPages: Sendable {
   private var count = 0
   private var isAtEnd = false
   private let hasPreliminary: Bool
-  /// The ids of preliminary reports on earlier pages.
+  /// The ids of preliminary reports (reports that crashd has not stored yet) on earlier pages.
   ///
   /// A later page can contain the same reports again as stored reports.
   private var preliminary: Set<String> = []
 
   /// Creates the sequence of pages.
   ///
-  /// Only `next()` calls crashd. The pages contain the first `limit` reports of the query, or all reports if there is no
-  /// limit.
+  /// Only `next()` calls crashd. The pages contain the first `limit` reports of the query, or all reports if there is
+  /// no limit.
   ///
   /// - Parameters:
   ///   - query: The query.

@@ -45,16 +45,17 @@ public enum ReportSelector: Sendable {
     return nil
   }
 
-  /// Returns whether a word is the beginning of the id of an incident, as lists show it; false if crashd does not answer.
+  /// Returns whether a word is the beginning of the id of an incident, as lists show it; false if crashd does not
+  /// answer.
   public static func isIncident(_ word: String, of client: CrashClient) -> Bool {
     guard word.contains(where: \.isHexDigit), word.allSatisfy({ $0.isHexDigit || $0 == "-" }) else { return false }
     return (try? client.incidents(id: word, limit: 1))?.isEmpty == false
   }
 
-  /// Returns the id of the crash after which the process of an unreported exit ended.
+  /// Returns the id of the crash that preceded an unreported exit (the end of a process without a crash record).
   ///
-  /// Returns nil if crashd has no report of the crash or does not answer, because the report of the exit is complete
-  /// without this id.
+  /// Returns nil if crashd has no report of the crash, or does not answer. The report of the exit is complete without
+  /// this id.
   public static func crash(before exit: CrashReport, of client: CrashClient) -> String? {
     guard exit.death?.afterCrash == true else { return nil }
     let filter = ReportFilter(

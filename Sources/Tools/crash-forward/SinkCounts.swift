@@ -7,13 +7,13 @@ public struct SinkCounts: Sendable, Equatable {
   public var delivered = 0
   /// The number of events that the server will never accept.
   public var refused = 0
-  /// The number of reports and counters that are older than the retention of the server, which dropped them.
+  /// The number of reports and counters that the server dropped, because they are older than its retention.
   public var expired = 0
   /// The number of events that crashd's retention removed before they were read.
   public var lost = 0
-  /// The number of skipped duplicates: crashes that were received again without new data for the sink.
+  /// The number of skipped duplicates: crashes that crashd sent again with the same group.
   public var repeated = 0
-  /// The number of asks of the fleet that this host refused.
+  /// The number of requests of the fleet (asks) that this host refused.
   public var refusedAsks = 0
   /// The number of failed attempts that are retried.
   public var retries = 0
@@ -38,7 +38,9 @@ public final class SinkBoard: Sendable {
   private let counts = Mutex<[String: SinkCounts]>([:])
   private let changed: @Sendable (String) -> Void
 
-  /// Creates a board that calls `changed` with each new status line.
+  /// Creates the counters.
+  ///
+  /// They call `changed` with each new status line.
   public init(changed: @escaping @Sendable (String) -> Void = { _ in }) { self.changed = changed }
 
   /// Returns the counters of one sink.

@@ -5,7 +5,7 @@ import CrashProtocol
 extension SinkRunner.Surroundings {
   /// Begins the stream of a sink.
   ///
-  /// Reports that crashd removed before they were sent are counted as lost.
+  /// Counts the reports that crashd removed before they were sent as lost.
   func subscribe(_ sink: String, _ subscriber: String, _ filter: String?) throws(ClientError) -> EventStream {
     do throws(ClientError) {
       return try client.subscribe(subscriber: subscriber, name: filter).begun()

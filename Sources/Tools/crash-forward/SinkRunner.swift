@@ -5,9 +5,8 @@ import LinuxSystem
 
 /// Reads one sink's events from crashd, delivers them in order, and acknowledges delivered events.
 ///
-/// The runner holds one event at a time, and reads the next event after this event has been delivered or refused.
-/// crashd disconnects a reader that is idle for a long time. The runner then reconnects, and resumes after the last
-/// acknowledgement.
+/// The runner reads an event only after the event before it has been delivered or refused. crashd disconnects a reader
+/// that is idle for a long time. The runner then reconnects, and resumes after the last acknowledgement.
 public struct SinkRunner: Sendable {
   /// The dependencies of a runner, except its sink.
   public struct Surroundings: Sendable {
@@ -46,7 +45,7 @@ public struct SinkRunner: Sendable {
   private var backoff = Backoff()
   /// Whether the runner is connecting to crashd, and the stream has not begun.
   private var waitsForCrashd = false
-  /// The last logged reason why the stream has not begun; nil if none was logged.
+  /// The last logged reason why crashd could not be reached; nil if none was logged.
   private var unreached: String?
   private var recent = RecentEvents(limit: Self.memory)
 
@@ -57,7 +56,7 @@ public struct SinkRunner: Sendable {
   ///   - perMinute: The rate limit of events.
   ///   - giveUpAfter: The time after which an event is dropped if the server answers but does not accept it.
   ///   - scrubber: The scrubber of the events. If nil, events are not scrubbed.
-  ///   - around: The other dependencies.
+  ///   - around: The client of crashd, the log, and the other dependencies.
   public init(
     _ sink: any Sink, subscriber: String, filter: String? = nil, perMinute: Int,
     giveUpAfter: Duration = .seconds(3_600),
@@ -93,8 +92,8 @@ public struct SinkRunner: Sendable {
   private mutating func follow() throws(ClientError) -> Bool {
     waitsForCrashd = true
     let stream = try around.subscribe(sink.name, subscriber, filter)
-    // End the current wait only if the runner was waiting because crashd could not be reached. A wait after a failed
-    // delivery continues, because the same event is sent again.
+    // Clear the reason for waiting only if it is that crashd could not be reached. After a failed delivery, the reason
+    // stays, because the same event is sent again.
     if let why = unreached, around.board.counts(of: sink.name).failure == why { endWaiting() }
     (waitsForCrashd, unreached) = (false, nil)
     while true {
@@ -127,7 +126,7 @@ public struct SinkRunner: Sendable {
 
   /// Acknowledges an event, so that crashd does not send it again.
   ///
-  /// If the sink was waiting after a failure, the wait ends.
+  /// If the status shows a reason why the sink waits, clears it.
   private mutating func acknowledge(_ cursor: String) throws(ClientError) {
     try around.client.acknowledge(cursor, subscriber: subscriber)
     backoff.reset()

@@ -59,7 +59,8 @@ enum CommandAdvice {
     guard sentence.lowercased().contains("unexpected argument"),
       let argument = arguments.first(where: { sentence.contains("'\($0)'") })
     else { return usual }
-    // Explain an option before a verb, which ArgumentParser parses as an option of `list`, the default verb.
+    // If an option precedes the verb, explain the right order. ArgumentParser parses such an option as an option of
+    // `list`, the default verb.
     if verbs.contains(argument), arguments.first?.hasPrefix("-") == true {
       return "options follow the verb: crashctl \(argument) OPTIONS"
     }

@@ -144,7 +144,7 @@ enum Completions {
   // MARK: Fixed values
 
   static var json: [String] {
-    lines([("pretty", "indented"), ("short", "one line a value"), ("off", "text for people")])
+    lines([("pretty", "indented"), ("short", "one line per value"), ("off", "text for people")])
   }
 
   static var signals: [String] {
@@ -152,7 +152,7 @@ enum Completions {
       ("SIGILL", "Swift trap on x86-64, or an illegal instruction"),
       ("SIGTRAP", "Swift trap on AArch64, or a breakpoint"), ("SIGSEGV", "bad access"),
       ("SIGBUS", "bad access to a mapping"), ("SIGABRT", "abort, fatal error of a runtime"),
-      ("SIGFPE", "arithmetic"), ("SIGSYS", "blocked system call"), ("SIGKILL", "killed, perhaps for memory"),
+      ("SIGFPE", "arithmetic"), ("SIGSYS", "blocked system call"), ("SIGKILL", "killed, possibly out of memory"),
     ])
   }
 
@@ -162,8 +162,8 @@ enum Completions {
 
   static var states: [String] {
     lines([
-      ("new", "first seen in the newest of several builds"), ("open", "occurs"), ("resolved", "marked as fixed"),
-      ("regressed", "crashed again after it was resolved"), ("all", "in any state"),
+      ("new", "first seen in the newest of several builds"), ("open", "not marked as fixed"),
+      ("resolved", "marked as fixed"), ("regressed", "crashed again after it was resolved"), ("all", "in any state"),
     ])
   }
 

@@ -20,7 +20,7 @@ struct FilterOptions: ParsableArguments {
 
   @Option(
     name: [.customShort("u"), .long],
-    help: ArgumentHelp("Only crashes in this systemd unit (.service is the default)", valueName: "name"),
+    help: ArgumentHelp("Only crashes in this systemd unit (default suffix: .service)", valueName: "name"),
     completion: .custom(Completions.units), transform: { $0.contains(".") ? $0 : $0 + ".service" })
   var unit: String?
 
@@ -73,7 +73,7 @@ struct FilterOptions: ParsableArguments {
 }
 
 extension FilterOptions {
-  /// The tags of `--tag`, and the tags under which crashd stores the pod.
+  /// The tags of `--tag`, and the tags under which crashd stores the pod and the namespace.
   fileprivate var wantedTags: [String] {
     let podKey = ReportFilter.isPodUID(pod) ? "k8s.pod.uid" : "k8s.pod.name"
     let places = [("k8s.namespace.name", namespace), (podKey, pod)]
@@ -120,10 +120,10 @@ struct LimitOptions: ParsableArguments {
 struct ListOptions: ParsableArguments {
   @OptionGroup var count: LimitOptions
 
-  @Flag(name: .shortAndLong, help: "Show the newest first, as on a terminal")
+  @Flag(name: .shortAndLong, help: "Show the newest first (default on a terminal)")
   var reverse = false
 
-  @Flag(name: .customLong("oldest-first"), help: "Show the newest last, as in a pipe")
+  @Flag(name: .customLong("oldest-first"), help: "Show the newest last (default in a pipe)")
   var isOldestFirst = false
 
   func validate() throws {
@@ -132,16 +132,17 @@ struct ListOptions: ParsableArguments {
 
   var limit: Int { count.limit ?? LimitOptions.standard }
 
-  /// Returns the last line of an incomplete list, or nil if the user gave a limit.
+  /// Returns the note below an incomplete list, or nil if the user gave a limit.
   func rest(_ hasMore: Bool, of what: String) -> String? {
     hasMore && count.limit == nil ? Listings.rest(nil, of: what, "see -n NUMBER") : nil
   }
 
   /// Returns whether the newest item comes first.
   ///
-  /// On a terminal, the newest item comes first by default, because people read from the top.
+  /// On a terminal, text begins with the newest item by default, because people read from the top.
   ///
-  /// JSON begins with the oldest item by default, even on a terminal, because programs read JSON.
+  /// JSON begins with the oldest item by default, even on a terminal: programs read JSON, and expect the order of a
+  /// pipe.
   func isNewestFirst(_ connection: ConnectionOptions) -> Bool {
     reverse || !isOldestFirst && connection.json == .off && connection.terminal.width != nil
   }

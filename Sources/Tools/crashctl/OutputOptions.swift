@@ -33,7 +33,7 @@ struct OutputOptions: ParsableArguments, Printing {
   var output: OutputOptions { self }
 }
 
-/// Options with which a verb prints.
+/// The options that determine how a verb prints.
 protocol Printing {
   var output: OutputOptions { get }
 }
@@ -98,7 +98,7 @@ struct LegendOptions: ParsableArguments {
   @Flag(name: .customLong("no-legend"), help: "Do not print column titles")
   var hasNoLegend = false
 
-  @Flag(name: .shortAndLong, help: "Print full times, one line per item and all columns on a terminal too")
+  @Flag(name: .shortAndLong, help: "Print full times, one line per item and all columns, also on a terminal")
   var verbose = false
 
   /// Returns the properties of the terminal, with the layout that these options select.

@@ -21,9 +21,9 @@ struct PeriodOptions: ParsableArguments {
   var isRestricting: Bool { since != nil || until != nil }
 }
 
-/// The option that selects incidents by the start of a period.
+/// The option `--since` for incidents.
 ///
-/// Because incidents recur, the option compares the time at which an incident was last seen.
+/// It compares the time at which an incident was last seen, because incidents recur.
 struct SeenOptions: ParsableArguments {
   @Option(
     name: [.customShort("S", allowingJoined: true), .long], parsing: .unconditional,

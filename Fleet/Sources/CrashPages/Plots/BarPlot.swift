@@ -1,6 +1,7 @@
 /// Bars over time, as a small SVG without text.
 ///
-/// The template stretches the plot to the available width; labels are HTML beside it. Its JSON has only the points.
+/// The template stretches the plot to the available width; labels are HTML beside it. Its JSON form has only the
+/// points.
 struct BarPlot: Encodable, Sendable, Equatable {
   /// The value of one bar.
   struct Point: Encodable, Sendable, Equatable {

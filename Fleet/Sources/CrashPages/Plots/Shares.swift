@@ -19,7 +19,7 @@ struct Shares: Encodable, Sendable, Equatable {
   var rows: [Row]
   /// The number of values that are not shown.
   var more: Figure?
-  /// The number of newest events that were counted; nil if all were counted.
+  /// If only the newest events were counted, their number; nil if all were counted.
   var sample: Figure?
 
   private static let limit = 6

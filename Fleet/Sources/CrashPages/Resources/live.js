@@ -45,8 +45,8 @@
     isSoon = true;
     plan(100);
   };
-  // Without this stream, the page still refreshes after the interval. A hidden page has none, because a browser opens only
-  // a few connections to one server.
+  // Without this stream, the page still refreshes after the interval. A hidden page has no stream, because a browser
+  // opens only a few connections to one server.
   let stream = null;
   const listen = () => {
     stream?.close();

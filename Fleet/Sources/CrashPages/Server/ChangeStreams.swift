@@ -8,7 +8,7 @@ internal import Synchronization
 final class ChangeStreams: Sendable {
   /// The maximum number of open streams.
   ///
-  /// Each stream can have a connection to a database. Further pages reload by themselves.
+  /// Each stream can need a database connection of its own. Pages without a stream still reload periodically.
   static let limit = 16
 
   private let open = Mutex(0)
@@ -19,7 +19,8 @@ final class ChangeStreams: Sendable {
   func response(
     to request: Request, _ changes: @escaping @Sendable () -> AsyncStream<Bool>?
   ) -> Response? {
-    // The body of a response is not run if the client has already gone, so only the body counts itself.
+    // Only check the limit here. The body of the response counts the stream, because the body does not run if the
+    // client has already disconnected.
     guard open.withLock({ $0 < Self.limit }) else { return nil }
     var headers = SecurityHeaders.fields
     headers[.contentType] = "text/event-stream"
@@ -46,7 +47,7 @@ final class ChangeStreams: Sendable {
     }
   }
 
-  // A comment instead of an event shows whether the client is still there.
+  // If nothing has changed, send a comment, because the write fails if the client has disconnected.
   private static func write(_ changes: AsyncStream<Bool>, to writer: inout any ResponseBodyWriter) async throws {
     for await hasChanged in changes.cancelOnGracefulShutdown() {
       try await writer.write(ByteBuffer(string: hasChanged ? "data: changed\n\n" : ":\n\n"))

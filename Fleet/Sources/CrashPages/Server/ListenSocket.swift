@@ -1,9 +1,9 @@
 internal import Glibc
 internal import Synchronization
 
-/// The file of a Unix socket, from before it is bound until the server ends.
+/// Prepares and removes the file of the Unix socket on which the server listens.
 ///
-/// For a port of loopback, it does nothing.
+/// If the server listens on a port of loopback instead, this class does nothing.
 final class ListenSocket: Sendable {
   private struct File: Equatable {
     var device: dev_t
@@ -11,7 +11,7 @@ final class ListenSocket: Sendable {
   }
 
   private struct State {
-    /// The umask of the process, while another one is set.
+    /// The previous umask of the process, while `prepare` has set another one.
     var mask: mode_t?
     /// The file that this server has bound.
     var file: File?
@@ -46,7 +46,7 @@ final class ListenSocket: Sendable {
     state.withLock { $0.mask = umask(0o777 & ~mode) }
   }
 
-  /// Notes that the server has bound the socket.
+  /// Records that the server has bound the socket.
   func opened() {
     let file = file()
     state.withLock { state in
@@ -55,9 +55,9 @@ final class ListenSocket: Sendable {
     }
   }
 
-  /// Removes the file that `opened` noted.
+  /// Removes the file that `opened` recorded.
   ///
-  /// If the bind failed, or if another program has replaced the file, the file belongs to another program.
+  /// The file stays if it belongs to another program: after a failed bind, or if another program has replaced it.
   func close() {
     let file = file()
     let isOwn = state.withLock { state in

@@ -47,7 +47,7 @@ public struct PageResponder<Context: RequestContext>: HTTPResponder {
 
   private func changes(_ request: Request) async -> Response {
     let source = site.source
-    // A source whose scope is not available now is asked again by the next page.
+    // If the source is not available now, the script of the next page asks again.
     guard let scope = try? await source.scope(), scope.hasChanges else {
       return response(plain(404, "No changes", "These pages do not announce changes."), isHead: false)
     }

@@ -20,7 +20,7 @@ public struct PageServer: Sendable {
     (self.place, socket, self.token) = (place, ListenSocket(place), token)
   }
 
-  /// Creates a server behind a reverse proxy, which runs in the group of this process; nil if the place is a port.
+  /// Creates a server for a reverse proxy that runs in the group of this process; nil if the place is a port.
   public init?(_ site: Site, on place: ListenPlace, proxy: ProxyAccess) {
     guard case .socket = place else { return nil }
     responder = PageResponder(site: site, proxy: proxy)

@@ -10,7 +10,7 @@ public struct ProxyAccess: Sendable {
 
   private let header: HTTPField.Name
 
-  /// Creates the access control for the name of a header, such as `Remote-User`; nil if this is no name of a header.
+  /// Creates the access control for the name of a header, such as `Remote-User`; nil if the name is not valid.
   public init?(header: String) {
     guard let name = HTTPField.Name(header) else { return nil }
     self.header = name
@@ -18,8 +18,8 @@ public struct ProxyAccess: Sendable {
 
   /// Checks that the proxy has named a user.
   ///
-  /// Several values mean that the proxy has added its own to that of a client. Without a user, Apache sends `(null)`, and
-  /// other proxies send the name of the variable.
+  /// Several values mean that the proxy has added its value to a value that the client sent. Without a user, Apache
+  /// sends `(null)`, and other proxies send the name of their variable for the user, such as `$user`.
   func check(_ fields: HTTPFields) throws(PageAccess.Refusal) {
     let values = fields[values: header]
     guard values.count == 1, let user = values.first?.drop(while: \.isWhitespace), let first = user.first,

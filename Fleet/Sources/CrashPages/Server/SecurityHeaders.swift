@@ -2,7 +2,7 @@ internal import HTTPTypes
 
 /// The headers of every response.
 enum SecurityHeaders {
-  /// They forbid inline scripts and styles, requests to other origins, and frames.
+  /// The Content-Security-Policy, which forbids inline scripts and styles, requests to other origins, and frames.
   static let policy = [
     "default-src 'none'", "style-src 'self'", "script-src 'self'", "img-src 'self'", "connect-src 'self'",
     "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'",

@@ -2,7 +2,7 @@ internal import CrashProtocol
 internal import CrashReport
 
 // The pages of issues and events. Each method reads the data once, and returns a function that makes the view with a
-// number of rows.
+// given number of rows. `Page.list` calls this function with fewer rows if the page is too large.
 extension Page {
   func issues(_ scope: Scope, limit: Int) async throws(SourceError) -> (Int) -> IssuesView {
     let search = try search(scope)
@@ -52,7 +52,7 @@ extension Page {
       let rest = Self.without(.program, query)
       return [Choice(name: "all programs", path: path(rest, nil))].compactMap(\.self)
     }
-    // A link needs visible text, and a name can consist of blanks.
+    // Skip blank names, because a link needs visible text.
     let names = Set(issues.flatMap(\.programs)).filter { !CleanText.isBlank($0) }.sorted().prefix(12)
     return names.count < 2
       ? []

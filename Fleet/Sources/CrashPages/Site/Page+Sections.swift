@@ -1,7 +1,7 @@
 internal import CrashProtocol
 internal import CrashReport
 
-// The other pages.
+// The pages that a source can lack, such as timeline, processes and health.
 extension Page {
   func answer(_ section: Section, _ scope: Scope) async throws(SourceError) -> PageAnswer {
     let path = "/" + section.path

@@ -15,12 +15,12 @@ struct Page: Sendable {
   var query: String { request.query["q"] ?? "" }
   /// The order of a list of issues; nil means the usual order.
   var sort: IssueQuery.Order? { request.query["sort"].flatMap { IssueQuery.Order(rawValue: $0) } }
-  /// The cursor of the page of a list.
+  /// The cursor that selects the page of a list; nil means the first page.
   var cursor: String? { request.query["page"].flatMap { $0.isEmpty || $0.utf8.count > 200 ? nil : $0 } }
 
   /// Returns the page for the parts of the path.
   func answer(_ parts: [String]) async throws(SourceError) -> PageAnswer {
-    // A part of a longer search would be another search.
+    // Do not truncate a longer search, because the rest would select other events.
     guard query.utf8.count <= SearchParser.limit else {
       throw .invalidSearch("a search has at most \(SearchParser.limit) bytes")
     }
@@ -43,7 +43,8 @@ struct Page: Sendable {
 
   /// Returns the page of a list.
   ///
-  /// Halves the number of rows until the page is not too large. `make` has the data of `limit` rows already.
+  /// Halves the number of rows until the page is not too large. `make` makes the view with a number of rows, from data
+  /// that was already read for `limit` rows.
   func list<View: PageView>(_ scope: Scope, _ path: String, limit: Int, _ make: (Int) -> View) -> PageAnswer {
     var limit = limit
     while true {
@@ -71,7 +72,7 @@ struct Page: Sendable {
     try SearchParser(terms: scope.terms, states: scope.states, now_ns: now_ns).parse(query)
   }
 
-  /// Returns the search without events before the last hours, unless the search has its own start.
+  /// Returns the search, limited to the last `hours` hours unless the search has its own start.
   func recent(_ search: Search, hours: Int) -> Search {
     var recent = search
     if recent.filter.since == nil { recent.filter.since = series.start(hours: hours) }
@@ -79,7 +80,7 @@ struct Page: Sendable {
   }
 }
 
-/// A view with its path.
+/// A view that a source can lack, with its path.
 struct Section {
   var section: Scope.Section
   var path: String

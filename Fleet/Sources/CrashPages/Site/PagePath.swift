@@ -10,7 +10,9 @@ enum PagePath {
     return pairs.isEmpty ? path : path + "?" + pairs.joined(separator: "&")
   }
 
-  /// Returns a path with a search; nil if the search is too long, because a part of it would be another search.
+  /// Returns a path with a search; nil if the search is too long.
+  ///
+  /// A truncated search would select other events.
   static func search(_ path: String, _ query: String, sort: String? = nil) -> String? {
     query.utf8.count <= SearchParser.limit ? Self.path(path, ["q": query, "sort": sort]) : nil
   }
@@ -18,7 +20,7 @@ enum PagePath {
   static func issue(_ key: String) -> String { "/issues/\(encode(key))" }
   static func event(_ id: String) -> String { "/events/\(encode(id))" }
 
-  /// Whether a string has only characters of the paths that this type makes.
+  /// Whether a string begins with a slash and has only characters that occur in paths of this type.
   static func isPath(_ text: String) -> Bool {
     text.utf8.first == UInt8(ascii: "/") && text.utf8.allSatisfy { isPlain($0) || "/?&=%".utf8.contains($0) }
   }

@@ -1,9 +1,10 @@
 internal import Mustache
 
-/// A value of a view that keeps its fields for swift-mustache.
+/// A value of a view that remembers its fields, so that swift-mustache finds them faster.
 ///
 /// For each name in a template, swift-mustache creates a `Mirror` of the current value, and then one of each enclosing
-/// value until a value has the name. This took most of the time of a page. A `Reflected` value creates one `Mirror`.
+/// value until a value has the name. This took most of the time of building a page. A `Reflected` value creates one
+/// `Mirror`.
 final class Reflected: MustacheParent {
   private let value: Any
   private lazy var fields = Dictionary(

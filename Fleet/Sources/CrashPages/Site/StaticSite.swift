@@ -12,7 +12,7 @@ public struct StaticSite: Sendable {
   /// Creates the files of a site.
   public init(site: Site) { self.site = site }
 
-  /// A file of the directory.
+  /// A file to write into the directory.
   public struct File: Sendable {
     /// The name in the directory.
     public var name: String
@@ -21,8 +21,8 @@ public struct StaticSite: Sendable {
   }
 
   /// Returns the files.
-  /// - Throws: The error of the first page. Skips a page that fails later, for example because retention removed its
-  ///   report.
+  /// - Throws: The error of the first page. A page that fails later is skipped, for example because retention removed
+  ///   its report.
   public func files() async throws(SourceError) -> [File] {
     let scope = try await site.source.scope()
     var targets =
@@ -51,7 +51,7 @@ public struct StaticSite: Sendable {
 
   /// Whether a page is saved as a file.
   ///
-  /// A search, a sorted list and a download are not.
+  /// A search, a sorted list and a download are not saved.
   private static func isKept(_ target: String) -> Bool {
     let request = PageRequest(target: target)
     let isPage = request.path.hasPrefix("/issues") || request.path.hasPrefix("/events")
@@ -86,9 +86,9 @@ private struct Links {
     pieces.indices.filter { isLink($0) && pieces[$0].hasPrefix("/") }.map { pieces[$0].replacing("&amp;", with: "&") }
   }
 
-  /// Returns the page with the names of files as links.
+  /// Returns the page with links to saved files: `names` has the name of the file by the path of its page.
   ///
-  /// All other links then lead to the page itself.
+  /// A link to a page that is not saved becomes `#main`, a link to this page.
   func replaced(by names: [String: String]) -> String {
     pieces.indices.map { index in
       guard isLink(index), pieces[index].hasPrefix("/") else { return pieces[index] }

@@ -12,7 +12,7 @@ public struct Issue: Codable, Sendable, Equatable {
   public var programs: [String]
   /// The number of crashes, including those whose reports were removed.
   public var count: Int
-  /// The number of hosts; nil for one machine.
+  /// The number of hosts; nil if the source covers only one machine.
   public var hosts: Int?
   /// The number of requests that the crashes lost; nil if unknown.
   public var lostRequests: Int?
@@ -54,7 +54,7 @@ public struct IssueDetail: Codable, Sendable, Equatable {
     public var property: String
     /// The values and their numbers, greatest number first.
     public var values: [Value]
-    /// The number of newest events that were counted; nil if all events were counted.
+    /// If only the newest events were counted, their number; nil if all events were counted.
     public var sample: Int?
 
     /// Creates a distribution.
@@ -139,7 +139,7 @@ public struct EventDetail: Codable, Sendable, Equatable {
 
   /// Creates a detail from its parts.
   ///
-  /// Without `issue`, it is the group of the report.
+  /// Without `issue`, the issue is the group of the report.
   public init(report: CrashReport, issue: String? = nil, newer: String? = nil, older: String? = nil) {
     (self.report, self.issue, self.newer, self.older) = (report, issue ?? report.group.key, newer, older)
   }

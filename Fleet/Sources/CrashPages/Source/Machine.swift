@@ -1,6 +1,6 @@
 /// A process that is attached to crashd.
 public struct AttachedProcess: Codable, Sendable, Equatable {
-  /// The host; nil for one machine.
+  /// The host; nil if the source covers only one machine.
   public var host: String?
   /// The pid.
   public var pid: Int
@@ -14,7 +14,7 @@ public struct AttachedProcess: Codable, Sendable, Equatable {
   public var start: String
   /// The state, such as `running`.
   public var state: String
-  /// The memory that reports contain, as the name of a setting.
+  /// Which memory reports contain, such as `full`, `scrubbed` or `none`.
   public var memory: String?
   /// The mode of containment; nil if containment is off.
   public var containment: String?

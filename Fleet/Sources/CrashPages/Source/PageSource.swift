@@ -33,7 +33,7 @@ public protocol PageSource: Sendable {
   /// hours without events.
   func hours(of issues: [String]?, _ search: Search) async throws(SourceError) -> [HourCount]
 
-  /// Returns a page of non-fatal incidents, newest last occurrence first.
+  /// Returns a page of non-fatal incidents, the most recently seen first.
   func incidents(_ query: IncidentSearch) async throws(SourceError) -> Slice<IncidentReport>
 
   /// Returns the risk of use-after-free by class, and the latest incidents for which the delay between release and
@@ -54,8 +54,8 @@ public protocol PageSource: Sendable {
 
   /// Returns a stream with true when the pages may have changed, and with false after some seconds without a change.
   ///
-  /// Nil: the source cannot announce changes. Open pages also reload by themselves, for changes that no source announces,
-  /// such as the state of an issue.
+  /// Returns nil if the source cannot announce changes. Open pages also reload by themselves, for changes that no
+  /// source announces, such as the state of an issue.
   func changes() -> AsyncStream<Bool>?
 }
 
@@ -123,7 +123,7 @@ public struct Slice<Item: Sendable>: Sendable {
   public var items: [Item]
   /// The cursor of the next page; nil on the last page.
   ///
-  /// It is not secret, because it becomes part of a URL.
+  /// The cursor must not contain a secret, because it becomes part of a URL.
   public var next: String?
   /// The number of all items, if the source knows it.
   public var total: Int?

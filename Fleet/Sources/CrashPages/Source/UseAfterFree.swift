@@ -12,9 +12,9 @@ public struct UseAfterFree: Codable, Sendable, Equatable {
     public var bytes: Double
     /// The probability that the quarantine detects an access; nil before the first detected access.
     public var detection: Double?
-    /// The 95 % confidence interval of `detection`.
+    /// The lower end of the 95 % confidence interval of `detection`.
     public var lower: Double?
-    /// The upper end of the interval.
+    /// The upper end of this interval.
     public var upper: Double?
     /// The number of detected accesses.
     public var hits: Double

@@ -14,8 +14,8 @@ struct CrashText: MustacheContentType {
   static let limit = 600
   /// The number of scalars after which a link is cut.
   ///
-  /// All links are shorter, because a part of a link would be another link: a search of `SearchParser.limit` bytes and a
-  /// cursor of 200 bytes, percent-encoded.
+  /// All links are shorter: a search has at most `SearchParser.limit` bytes and a cursor 200 bytes, percent-encoded.
+  /// This is necessary, because a truncated link would lead to another page.
   static let linkLimit = 2_400
 
   func escapeText(_ text: String) -> String { Self.escape(text) }
@@ -45,7 +45,7 @@ struct CrashText: MustacheContentType {
     return String(scalars[..<end]) + "…"
   }
 
-  /// Truncates a string, or the substitute if nothing of the string is visible.
+  /// Truncates a string, or a substitute if the string has no visible character.
   ///
   /// A heading or a link needs visible text.
   static func visible(_ text: String, to limit: Int = limit, or substitute: String) -> String {

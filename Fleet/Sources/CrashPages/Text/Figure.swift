@@ -29,7 +29,7 @@ struct Figure: Encodable, Sendable, Equatable, CustomStringConvertible {
     return Figure(value, tenths % 10 == 0 ? grouped(tenths / 10) : "\(grouped(tenths / 10)).\(abs(tenths % 10))")
   }
 
-  /// A share of 1, such as `97 %`.
+  /// A fraction from 0 to 1 as a percentage, such as `97 %` for 0.97.
   static func percent(_ value: Double) -> Figure {
     guard value.isFinite else { return Figure(0, "–") }
     return Figure(value, "\(Int((min(1, max(0, value)) * 100).rounded())) %")

@@ -24,7 +24,7 @@ extension AlarmView.Row {
     lastSwitchTime = program.lastSwitchTime.map { Moment($0, now_ns: now_ns) }
   }
 
-  /// Returns a rate with two significant digits below 1.
+  /// Formats a rate, with two decimals if it is below 1.
   private static func perDay(_ rate: Double) -> String {
     guard rate.isFinite, rate > 0, rate < 1 else { return Figure.rounded(rate).description }
     let hundredths = Int((rate * 100).rounded())

@@ -1,6 +1,6 @@
 internal import CrashReport
 
-/// One crash: the HTML of the report, inside the frame of the pages.
+/// The page of one crash: the HTML of the report, below the navigation of the pages.
 struct EventView: PageView {
   static let template = "event"
   static let isLive = false
@@ -53,7 +53,7 @@ struct EventView: PageView {
 
   /// Returns the report as HTML; nil if it exceeds the limit.
   private static func html(_ report: CrashReport) -> String? {
-    // Rendering all strings of a hostile report takes long, and the result is too large.
+    // Do not render a report with very long strings: this would take long, and the result would exceed the limit.
     guard textBytes(report) <= 10 * limitBytes else { return nil }
     let html = HTMLRenderer().fragment(report)
     return html.utf8.count <= limitBytes ? html : nil

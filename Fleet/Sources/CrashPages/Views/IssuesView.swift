@@ -35,7 +35,7 @@ struct IssuesView: PageView {
   var hasLost: Bool
   /// Whether there are no issues, although the search is empty.
   ///
-  /// The page then explains how to get the first one.
+  /// If it is true, the page explains how to get the first issue.
   var isFirstUse: Bool
   /// Whether the source shows attached processes.
   var hasProcesses: Bool

@@ -32,7 +32,7 @@ extension Choice {
   }
 }
 
-/// The parts of a page around its contents.
+/// The parts of a page around its contents, such as the navigation and the search box.
 struct Frame: Sendable {
   var title: String
   /// The name of the machine or of the fleet.
@@ -54,7 +54,7 @@ struct Frame: Sendable {
   var time: Moment?
 }
 
-/// What a template shows.
+/// The values that a template inserts.
 struct Shown<View: PageView>: Sendable {
   var frame: Frame
   var view: View

@@ -41,7 +41,7 @@ struct ReportCutter {
   /// Truncates all strings and lists of a report; nil if it has no form as JSON.
   ///
   /// The JSON has every string, also of properties that a later version adds. Addresses, times and the names of
-  /// properties are shorter than the least length.
+  /// properties are never truncated, because they are shorter than 60 characters, the smallest `length`.
   private static func cut(_ report: CrashReport, to length: Int, count: Int) -> CrashReport? {
     do {
       let json = try JSONSerialization.jsonObject(with: Data(ReportCoding.encode(report).utf8))

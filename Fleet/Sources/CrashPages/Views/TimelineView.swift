@@ -5,7 +5,7 @@ internal import CrashReport
 struct TimelineView: PageView {
   static let template = "timeline"
 
-  /// An issue that contributes to the timeline.
+  /// An issue with crashes in the displayed hours.
   struct Lane: Encodable, Sendable {
     var issue: Issue
     var title: String

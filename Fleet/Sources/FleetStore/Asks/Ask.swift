@@ -1,10 +1,10 @@
-/// What an operator asks the hosts of a tenant for.
+/// An ask: a request of an operator to all hosts of a tenant.
 public struct Ask: Sendable, Equatable {
   /// The kinds of asks.
   public enum Subject: Sendable, Equatable {
-    /// The next report of the crashes of an issue, which has these keys.
+    /// The next whole report of an issue, whose groups have these keys.
     case report(issue: Int64, keys: [String])
-    /// The protection of a class against use-after-free.
+    /// The protection of this class against use-after-free.
     case protection(className: String)
   }
 
@@ -16,7 +16,7 @@ public struct Ask: Sendable, Equatable {
   public var subject: Subject
 }
 
-/// An ask, and what became of it.
+/// An ask, with its state and the answers of hosts.
 public struct AskState: Sendable, Equatable {
   /// The ask.
   public var ask: Ask

@@ -1,9 +1,9 @@
-// Removes asks that ended long ago, with their answers.
+// Removes asks (requests of operators to hosts) that ended long ago, with their answers.
 extension FleetStore {
-  /// Removes the asks that ended before the retention of reports, and at most 100,000 of their answers.
+  /// Removes the asks that ended longer ago than reports are kept, and at most 100,000 of their answers.
   ///
-  /// What a call leaves, the next one removes. An ask is kept longer than the fleet accepts answers to it, so that no batch
-  /// adds an answer to an ask that is being removed.
+  /// The next call removes the rest. An ask is kept longer than the fleet accepts answers to it, so that no batch adds
+  /// an answer to an ask that is being removed.
   static func dropAsks(_ connection: Connection, keepingDays days: Int32) throws(FleetError) {
     for statement in [dropOldAnswers, dropOldAsks] {
       try connection.run(statement, .int32(max(days, answerDays + 1)))

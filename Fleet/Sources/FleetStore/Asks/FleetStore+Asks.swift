@@ -1,10 +1,10 @@
-// Keeps the asks of operators, and the answers of hosts.
+// Stores asks (requests of operators to all hosts of a tenant), and the answers of the hosts.
 extension FleetStore {
   /// The maximum number of open asks of a tenant, because each answer to a batch contains them all.
   public static let askLimit = 8
-  /// The number of days after the end of an ask in which the fleet accepts answers to it.
+  /// For this many days after an ask has ended, the fleet still accepts answers to it.
   ///
-  /// A host can be without a network when the ask ends.
+  /// A host can be offline when the ask ends.
   static let answerDays: Int32 = 7
   /// The maximum number of keys of an ask: the newest ones of its issue.
   private static let keyLimit = 4
@@ -30,7 +30,7 @@ extension FleetStore {
   private func add(_ statement: Statement, _ tenant: Int32, _ parameters: Parameters) async throws -> Int64? {
     let (isFull, number) = try await run { connection throws(FleetError) in
       try connection.transaction { () throws(FleetError) in
-        // Otherwise, two operators could add one ask too many.
+        // The lock prevents two operators from exceeding the limit together.
         try connection.run(Self.lockAsks, .int32(tenant))
         let open = try connection.run(Self.countAsks, .int32(tenant)).first.flatMap { Int($0) } ?? 0
         if open >= Self.askLimit { return (true, nil as Int64?) }
@@ -85,7 +85,8 @@ extension FleetStore {
 
   /// Returns the open asks that a machine has answered.
   ///
-  /// An ask that the machine refused is not among them, because its policy can change before its next start.
+  /// An ask that the machine refused is not among them, because the machine's settings can change before its next
+  /// start.
   public func answeredAsks(tenant: Int32, machine: UInt128) async throws(FleetError) -> [Int64] {
     try await retrying { connection throws(FleetError) in
       try connection.run(
@@ -131,7 +132,7 @@ extension FleetStore {
       where tenant = $1::int and id = $2::bigint returning id
       """)
 
-  // A line break separates the keys: the statement omits keys with control characters.
+  // A line break separates the keys. The statement omits keys with control characters, so no key contains a line break.
   private static let keys = """
     (select string_agg(key, E'\\n' order by id) from (
       select l.id, l.key from alias l where l.issue = a.issue and l.key !~ '[[:cntrl:]]'

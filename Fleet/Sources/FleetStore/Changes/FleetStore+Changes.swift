@@ -15,8 +15,8 @@ extension FleetStore {
   /// Returns the changes of a tenant from now on: true for a change, and false after each 15 s without one
   /// and after a failure.
   ///
-  /// The stream has a connection of its own, and connects again if it breaks. It begins with true, also after each new
-  /// connection, because changes may have been missed. It ends with its iterator.
+  /// The stream has a connection of its own, and opens a new one if this connection breaks. The stream begins with
+  /// true, also after each new connection, because changes may have been missed. It ends with its iterator.
   public func changes(tenant: Int32) -> AsyncStream<Bool> {
     let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(4))
     let info = configuration.connection
@@ -48,7 +48,7 @@ extension FleetStore {
     return stream
   }
 
-  /// The time after which a wait looks for the end of its stream.
+  /// The time of one wait, after which the thread checks whether the stream has ended.
   private static let wait_ms: Int32 = 500
   private static let quietWaits = 30
 

@@ -1,6 +1,6 @@
 /// The rows of one batch, in the order in which its transaction locks them.
 struct Batch: Sendable {
-  /// The outcome of each item, as far as it does not depend on the database.
+  /// The outcome of each item, before the database is asked.
   private(set) var outcomes: [IngestOutcome]
   var numbers: BatchDimensions
 
@@ -61,7 +61,7 @@ struct Batch: Sendable {
         guard let row = row(count.host, count.build, count.group, hour: hour, run: count.run) else { continue }
         deltas.set(count.crashes, row)
       }
-      // The issues come last, because many batches lock the row of the same issue.
+      // Update the issues last, because many batches lock the row of the same issue until they commit.
       try deltas.store(connection)
       return outcomes
     }
@@ -142,7 +142,7 @@ struct Batch: Sendable {
   }
 
   private func store(answers connection: Connection) throws(FleetError) {
-    // A host that answers an ask in two items of a batch answers with the last one that is no refusal.
+    // If a host answers an ask in two items of a batch, the last answer that is not a refusal counts.
     var newest: [[Int64]: IncomingAnswer.Outcome] = [:]
     for answer in answers {
       guard let host = numbers.hosts[answer.host.machine] else { continue }
@@ -156,8 +156,8 @@ struct Batch: Sendable {
     try connection.run(Self.addAnswers, parameters + .int32s(hosts) + .texts(sorted.map(\.value.rawValue)))
   }
 
-  // An answer to an ask of another tenant, to one that ended long ago, or to none, is ignored. A refusal does not replace
-  // another answer.
+  // Ignores an answer if its ask does not exist, belongs to another tenant, or ended more than `answerDays` ago. A
+  // refusal does not replace another answer.
   private static let addAnswers = Statement(
     name: "add_answers",
     sql: """

@@ -6,7 +6,8 @@ struct CounterDeltas: Sendable {
     var build: Int32
     /// In hours since 1970.
     var hour: Int64
-    /// The run of a forwarder, or 0 for crashes whose whole reports are stored.
+    /// The number that identifies a forwarder's counter (`IncomingCount.run`), or 0 for crashes whose whole reports are
+    /// stored.
     var run: Int64
 
     /// The order of the primary key.
@@ -23,7 +24,7 @@ struct CounterDeltas: Sendable {
   /// Changes the number of crashes whose whole reports are stored.
   mutating func add(_ delta: Int64, _ row: Row) { rows[row, default: 0] += delta }
 
-  /// Sets the counter of a run, unless the counter is already higher.
+  /// Sets a forwarder's counter, unless the counter is already higher.
   mutating func set(_ crashes: Int64, _ row: Row) { rows[row] = max(rows[row] ?? 0, crashes) }
 
   func store(_ connection: Connection) throws(FleetError) {
@@ -149,7 +150,8 @@ extension CounterDeltas {
           last_hour = greatest(alias_build.last_hour, excluded.last_hour)
         """)
 
-    // A program has one row for each hour and slot, so that few batches wait for the same row.
+    // A program has one row for each hour and slot. The slot is one of 16 numbers, by the connection, so that few
+    // batches wait for the same row.
     private static let addProgramHours = Statement(
       name: "add_program_hours",
       sql: """
@@ -173,8 +175,8 @@ extension CounterDeltas {
         returning alias, xmax = 0
         """)
 
-    // An issue becomes regressed only by a build that the fleet saw for the first time after the build in which the
-    // issue was resolved.
+    // A resolved issue becomes regressed only by a crash of a build that the fleet first saw after the build in which
+    // the issue was resolved.
     private static let addToIssues = Statement(
       name: "add_to_issues",
       sql: """

@@ -1,7 +1,7 @@
 /// A cache of the primary keys of hosts, builds and groups, which never change.
 ///
-/// A new leader may lack rows that the cache knows, or have given their numbers to other keys. Each batch therefore checks
-/// its numbers in its own transaction.
+/// After a failover, the new primary server may lack rows that the cache knows, or may have given their primary keys to
+/// other rows. Each batch therefore checks its primary keys in its own transaction.
 struct Dimensions: Sendable {
   struct HostKey: Hashable, Sendable {
     var tenant: Int32
@@ -41,7 +41,7 @@ struct Dimensions: Sendable {
   mutating func add(_ id: Int32, build: BuildKey) { Self.add(id, build, to: &builds) }
   mutating func add(_ id: Int32, alias: AliasKey) { Self.add(id, alias, to: &aliases) }
 
-  /// Removes the numbers of one batch.
+  /// Removes the primary keys of one batch.
   mutating func remove(_ batch: BatchDimensions) {
     for machine in batch.hosts.keys { hosts[HostKey(tenant: batch.tenant, machine: machine)] = nil }
     for build in batch.builds.keys { builds[BuildKey(tenant: batch.tenant, build: build)] = nil }
@@ -61,7 +61,7 @@ struct BatchDimensions: Sendable {
   var builds: [IncomingBuild: Int32] = [:]
   var aliases: [Dimensions.AliasKey: Int32] = [:]
 
-  /// Whether the database has all numbers, for the same keys.
+  /// Whether the database still has all these primary keys, for the same hosts, builds and groups.
   func areCurrent(_ connection: Connection) throws(FleetError) -> Bool {
     let (hosts, builds, aliases) = (Array(hosts), Array(builds), Array(aliases))
     var parameters = Parameters.int32(tenant)

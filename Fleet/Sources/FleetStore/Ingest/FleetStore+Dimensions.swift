@@ -8,7 +8,8 @@ extension FleetStore {
   /// Empties the cache.
   func forgetDimensions() { dimensions.withLock { $0 = Dimensions() } }
 
-  /// Removes the numbers of a stale batch from the cache; other tenants keep theirs.
+  /// Removes the primary keys of a batch from the cache, because the database lacks some of them; other tenants keep
+  /// theirs.
   func forget(_ batch: BatchDimensions) { dimensions.withLock { $0.remove(batch) } }
 
   func dimensions(of items: [IngestItem], tenant: Int32) async throws(FleetError) -> BatchDimensions {
@@ -114,7 +115,7 @@ extension FleetStore {
     }
   }
 
-  /// Returns one number for each key.
+  /// Returns one primary key for each looked-up row, in the order of `keys`.
   ///
   /// - Throws: `FleetError.stale` if the database lacks a row. The other rows would then belong to the wrong keys.
   private static func ids(
@@ -125,7 +126,8 @@ extension FleetStore {
     return rows.map { Int32(truncatingIfNeeded: $0.integer(0)) }
   }
 
-  // A row that exists must not reach the insert, which would use up a number even if it then does nothing.
+  // The condition `not exists` keeps existing rows away from the insert: `do nothing` would still use up a number of
+  // the identity column.
   private static let addHosts = Statement(
     name: "add_hosts",
     sql: """

@@ -1,4 +1,4 @@
-// Stores batches. Stores each batch in one transaction. A repetition of the batch changes nothing.
+// Stores each batch in one transaction. Storing a batch again changes nothing.
 extension FleetStore {
   /// Stores a batch, and returns the outcome of each item.
   ///

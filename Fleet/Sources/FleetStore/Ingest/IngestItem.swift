@@ -6,13 +6,13 @@ public enum IngestItem: Sendable, Equatable {
   case count(IncomingCount)
   /// The position that the host has reached in its own store.
   case position(IncomingPosition)
-  /// The answer to an ask of the fleet.
+  /// The host's answer to a request of the fleet (an ask).
   case answer(IncomingAnswer)
 }
 
 /// The host that sent an item.
 public struct IncomingHost: Sendable, Hashable {
-  /// The derived machine id.
+  /// The id that crashd derives from the machine id.
   public var machine: UInt128
   /// The host name.
   public var name: String
@@ -50,7 +50,7 @@ extension String {
 
   func hashBytes(into hasher: inout Hasher) {
     for byte in utf8 { hasher.combine(byte) }
-    // No string contains this byte, so it ends the string.
+    // UTF-8 does not contain this byte, so it marks the end of the string.
     hasher.combine(UInt8.max)
   }
 }
@@ -63,7 +63,7 @@ public struct IncomingGroup: Sendable, Hashable {
   public var version: Int32
   /// The readable title.
   public var title: String
-  /// The coarse key, for similar issues.
+  /// The coarse key, which similar issues share.
   public var coarse: String?
   /// The cause of the diagnosis.
   public var cause: String
@@ -158,7 +158,7 @@ public struct IncomingPosition: Sendable, Equatable {
   }
 }
 
-/// The answer of a host to an ask.
+/// The answer of a host to an ask: the fleet's request for a report, or for the protection of a class.
 public struct IncomingAnswer: Sendable, Equatable {
   /// What the host did.
   public enum Outcome: String, Sendable {
@@ -166,7 +166,7 @@ public struct IncomingAnswer: Sendable, Equatable {
     case sent
     /// crashd protects the class on this host.
     case protected
-    /// The policy of the host does not allow it.
+    /// The settings or an operator of the host do not allow it.
     case refused
   }
 

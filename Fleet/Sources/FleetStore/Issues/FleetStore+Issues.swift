@@ -26,7 +26,7 @@ extension FleetStore {
     case mute
   }
 
-  /// Returns the issues that have crashes, newest last crash first.
+  /// Returns the issues that have crashes, the one with the newest crash first.
   public func issues(tenant: Int32, limit: Int32 = 100) async throws(FleetError) -> [Issue] {
     let rows = try await retrying { connection throws(FleetError) in
       try connection.run(
@@ -136,10 +136,11 @@ extension FleetStore {
   ///
   /// A batch reads which issue a group belongs to, and then waits for the lock of that issue's row. If the group moved
   /// during the wait, the crashes would be added to the old issue. Every batch writes `alias_hour` before it reads the
-  /// issues. The lock of the parent table alone does not wait for vacuum, which only has the partitions.
+  /// issues. `only` locks just the parent table. The lock therefore does not wait for a vacuum, which locks only
+  /// partitions.
   ///
-  /// All tenants wait, because the lock is for the whole table. The limits release it if this program or its connection
-  /// stops, or if an issue is too large.
+  /// All tenants wait, because the lock is for the whole table. The two timeouts release the lock if this program or
+  /// its connection stops, or if an issue is too large.
   static let waitForIngest = """
     set local idle_in_transaction_session_timeout = '5s'; set local statement_timeout = '10s';
     lock table only alias_hour in share mode

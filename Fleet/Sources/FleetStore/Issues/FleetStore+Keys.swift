@@ -1,7 +1,8 @@
 // Finds groups that have keys of two versions, and moves them to one issue.
 //
 // A new version of crashd can compute another key for the same crash. The fleet then inserts a new issue for the new
-// key, because a batch has no time to compare reports. This code compares them later. docs/decisions/0151 has the rules.
+// key, because a batch has no time to compare reports. This code compares them later. docs/decisions/0151 has the
+// rules.
 extension FleetStore {
   /// A group that the service moved to the issue of the same group under a key of another version.
   public struct JoinedKey: Sendable, Equatable {
@@ -15,19 +16,20 @@ extension FleetStore {
 
   /// The number of groups that one transaction examines.
   private static let examinedAtOnce: Int32 = 50
-  /// The number of these transactions in one call.
+  /// The maximum number of these transactions in one call.
   ///
-  /// Hosts can name new builds and groups without end.
+  /// The number is limited, because hosts can name new builds and groups without end.
   private static let examinations = 20
   /// The number of groups that one call moves.
   ///
   /// Each move stops the batches of all tenants for a moment.
   private static let joinedAtOnce = 50
 
-  /// Finds groups whose key has another version than an earlier key of the same crashes, and moves them to its issue.
+  /// Finds groups that have the same crashes as an earlier group with a key of another version, and moves them to its
+  /// issue.
   ///
-  /// Only a group alone in a new issue moves, and only if no operator merged or split it. Several services can call this
-  /// at the same time. A call that finds nothing changes no issue.
+  /// A group moves only if it is alone in an issue with the state `new`, and no operator merged or split it. Several
+  /// services can call this at the same time. A call that finds nothing changes no issue.
   /// - Parameter report: Receives each moved group after its commit.
   /// - Returns: The number of groups that match several issues, which an operator must merge.
   /// - Throws: `FleetError`; the groups that `report` has received are moved anyway.
@@ -42,7 +44,7 @@ extension FleetStore {
       }
     }
     var certain = matches.filter { $0.issues == 1 }
-    // Moves that fail each time must not keep the others waiting.
+    // Choose at random, so that moves that fail each time do not keep the others waiting.
     if certain.count > Self.joinedAtOnce { certain.shuffle() }
     var failure: FleetError?
     for match in certain.prefix(Self.joinedAtOnce) {
@@ -58,7 +60,7 @@ extension FleetStore {
     var issues: Int64
   }
 
-  /// Collects what the newest reports of some groups prove, and returns the number of these groups.
+  /// Collects the evidence in the newest reports of some groups, and returns the number of these groups.
   private func examine() async throws(FleetError) -> Int {
     try await retrying { connection throws(FleetError) in
       try connection.transaction { () throws(FleetError) in
@@ -75,12 +77,13 @@ extension FleetStore {
 
   /// Moves a group to the issue of another group.
   ///
-  /// Returns nil if an operator or another service has changed one of them meanwhile. The next call of `joinKeys(_:)`
-  /// repeats a move that failed.
+  /// Returns nil if an operator or another service has changed the group or the issue meanwhile. The next call of
+  /// `joinKeys(_:)` repeats a move that failed.
   private func join(_ match: Match) async throws(FleetError) -> JoinedKey? {
     try await run { connection throws(FleetError) in
       try connection.transaction { () throws(FleetError) in
-        // This mode also waits for merges, splits and other services, so the groups keep their issues from here on.
+        // This lock mode also waits for merges, splits and other services, so the groups keep their issues from here
+        // on.
         try connection.script(Self.waitForIngest.replacing("in share mode", with: "in share row exclusive mode"))
         try connection.script("set local statement_timeout = '2s'")
         let parameters = Parameters.int32(match.group) + .int32(match.other)
@@ -97,8 +100,8 @@ extension FleetStore {
     }
   }
 
-  // A group is examined again when it has crashed in a new build, and whenever its age has grown by a quarter, at most once
-  // a minute. A later report can prove what the first ones did not, and an old group costs little.
+  // A group is examined again when it has crashed in a new build, and whenever its age has grown by a quarter, at most
+  // once a minute. A later report can prove what the first ones did not, and an old group costs little.
   private static let chooseGroups = Statement(
     name: "choose_groups",
     sql: """
@@ -113,7 +116,8 @@ extension FleetStore {
       where alias.id = due.id returning alias.id
       """)
 
-  // Programs without a build id have no exact keys of a build. Very large bodies would exceed the time of a statement.
+  // Reports of programs without a build id get no exact key. Neither do bodies above 128 KiB, because computing the key
+  // could exceed the statement timeout.
   private static let collectExactKeys = Statement(
     name: "collect_exact_keys",
     sql: """
@@ -186,7 +190,8 @@ extension FleetStore {
       returning a.program, a.key, a.version, i.id, o.issue
       """)
 
-  // The issue gets what it would have if all crashes had come under one key, also the regression by a later build.
+  // The receiving issue gets the times and the state that it would have if all crashes had come under one key. This
+  // includes the state `regressed` after a crash of a later build.
   private static let addHistory = Statement(
     name: "add_history",
     sql: """

@@ -1,5 +1,5 @@
 extension IngestFields {
-  /// The answer of a host to an ask.
+  /// The answer of a host to an ask (a request of the fleet).
   struct Answer {
     private var ask: Int64?
     private var outcome: String?

@@ -28,7 +28,7 @@ struct IngestFields {
       var (machine, name): (String?, String?)
       try scanner.members("host", depth: depth) { (scanner, key) throws(IngestProblem) in
         switch key {
-        // A report and an item have different keys for the same value.
+        // A report has the members `id` and `host`, and an item has `machine` and `name` for the same values.
         case "id", "machine": machine = try scanner.text(key, limit: Limit.key)
         case "host", "name": name = try scanner.text(key, limit: Limit.name)
         default: try scanner.skip(depth: depth + 1)
@@ -203,7 +203,7 @@ extension IngestFields {
 
     /// The highest hour is in the year 9999.
     private static let latestHour: Int64 = 70_389_000
-    /// The most crashes of one counter.
+    /// The maximum number of crashes of one counter.
     ///
     /// The sum of an issue overflows after nine billion such counters, so a tenant cannot reach it.
     private static let mostCrashes: Int64 = 1_000_000_000

@@ -15,8 +15,8 @@ extension FleetStore {
 
   /// Runs all checks.
   ///
-  /// `now_us` is the time of this machine's clock in microseconds since 1970. With a tenant, the result names only hosts
-  /// of this tenant.
+  /// `now_us` is the time of this machine's clock in microseconds since 1970. With a tenant, the result names only
+  /// hosts of this tenant.
   public func diagnose(now_us: Int64 = now_us(), tenant: Int32? = nil) async throws(FleetError) -> [Finding] {
     var findings: [Finding] = []
     do throws(FleetError) {

@@ -1,6 +1,6 @@
 // Creates and updates the schema while the service stores reports.
 extension FleetStore {
-  /// The key of the advisory lock that only one migration or maintenance holds at a time: "crash-fleet" as a number.
+  /// The key of the advisory lock that only one migration or maintenance holds at a time: "crashflt" in ASCII.
   private static let lock: Int64 = 0x6372_6173_6866_6c74
 
   /// Applies the missing migration steps, creates the partitions that are needed, and returns the names of the applied
@@ -61,7 +61,8 @@ extension FleetStore {
     }
   }
 
-  // Hours of 1970 are times that were too far in the future. They are kept, as in the first partition.
+  // An hour of 1970 stands for a time that was too far in the future. Such rows are kept, like those in the first
+  // partition.
   private static func dropHours(of table: String) -> Statement {
     Statement(
       name: "drop_hours_\(table)",
@@ -110,7 +111,8 @@ extension FleetStore {
         for name in ["counter", "alias_hour"] {
           try PartitionedTable.counter(name, keepingMonths: months).maintain(connection, dropsOld: dropsOld)
         }
-        // These tables have no partitions. What a call leaves, the next one removes.
+        // These tables have no partitions, so a call deletes at most 100,000 old rows of each. The next call removes
+        // the rest.
         for table in ["alias_hour_sum", "program_hour"] where dropsOld {
           try connection.run(Self.dropHours(of: table), .int32(months))
         }

@@ -78,8 +78,8 @@ struct Migration: Sendable {
         moved timestamptz not null default now(), primary key (host, stream));
       """)
 
-  // Lists order reports by the earlier one of the time of the crash and the time of its arrival. Otherwise a report of a
-  // host whose clock is ahead would stay the newest one.
+  // Lists order reports by the earlier one of the time of the crash and the time of its arrival. Otherwise a report of
+  // a host whose clock is ahead would stay the newest one.
   private static let newestReports = Migration(
     version: 2, name: "newest reports of a tenant and of a group",
     sql: """
@@ -129,10 +129,11 @@ struct Migration: Sendable {
       group by a.tenant, a.program, h.hour;
       """)
 
-  // `examined` is the last time at which the service read reports of the group to find its keys of other versions. `joined`
-  // is the alias whose issue the service chose, and a pinned alias is in the issue that an operator chose.
+  // `examined` is the last time at which the service read reports of the group to find its keys of other versions.
+  // `joined` is the alias whose issue the service chose, and a pinned alias is in the issue that an operator chose.
   //
-  // A body is bytes of a host, and PostgreSQL does not accept all JSON, so the function has no value for some bodies.
+  // A body has the bytes that a host sent, and PostgreSQL does not accept all JSON. The function therefore returns null
+  // for some bodies.
   private static let keysOfOtherVersions = Migration(
     version: 5, name: "keys of other versions",
     sql: """
@@ -148,8 +149,8 @@ struct Migration: Sendable {
       $body$;
       """)
 
-  // A certificate has the SHA-256 of its DER as its hash, and no secret: an older program refuses every token with its
-  // number. A revoked certificate can be added again.
+  // A certificate has the SHA-256 of its DER as its hash, and no secret. An older program therefore refuses every token
+  // with its number. A revoked certificate can be added again.
   private static let certificates = Migration(
     version: 6, name: "client certificates",
     sql: """
@@ -157,9 +158,9 @@ struct Migration: Sendable {
       create unique index token_certificate on token (hash) where is_certificate and revoked is null;
       """)
 
-  // What the reports of a group prove: their exact keys by build, and the groups in which they were before. The service
-  // collects it for programs that have keys of several versions, because it is too slow to read the bodies again for
-  // each search.
+  // The evidence in the reports of a group: their exact keys by build, and the groups in which they were before. The
+  // service collects it for programs that have keys of several versions, because it is too slow to read the bodies
+  // again for each search.
   private static let proofs = Migration(
     version: 7, name: "exact keys of groups",
     sql: """

@@ -1,6 +1,6 @@
 /// A table that is partitioned by day or by month.
 ///
-/// One more partition is for times that are too far from today.
+/// One more partition has the rows whose times are too far in the future.
 struct PartitionedTable: Sendable {
   /// The partitioned table.
   var name: String
@@ -62,8 +62,8 @@ struct PartitionedTable: Sendable {
     if isAttached {
       try connection.script("alter table \(name) detach partition \(part) concurrently")
     } else {
-      // Completes an interrupted detachment. If there was no such detachment, the command fails. The table is then not
-      // attached, so drop it.
+      // Complete an interrupted detachment. If no detachment was interrupted, the command fails, because the table is
+      // no longer a partition. In both cases, drop the table.
       _ = try? connection.script("alter table \(name) detach partition \(part) finalize")
     }
     try connection.script("drop table \(part)")
@@ -87,6 +87,6 @@ struct PartitionedTable: Sendable {
 
   /// The end of the partition for times that are too far in the future.
   ///
-  /// They are stored as times in 1970.
+  /// Such times are stored as times in 1970.
   private static let firstTime = "2000-01-01"
 }

@@ -14,7 +14,7 @@ public struct ClientCertificate: Sendable, Hashable {
   }
 }
 
-// Manages the certificates of tenants. They have numbers, names and times in the table of tokens.
+// Manages the certificates of tenants. They are rows of the table `token`, with a number, a name and times.
 extension FleetStore {
   /// Adds a certificate, and its tenant if it is new.
   ///

@@ -107,7 +107,7 @@ extension FleetStore {
     }
   }
 
-  /// Separates the digits of each two bytes by a colon.
+  /// Inserts a colon between the digits of each byte and those of the next byte.
   private static func pairs(_ digits: String) -> String {
     digits.enumerated().map { at, digit in at > 0 && at % 2 == 0 ? ":\(digit)" : "\(digit)" }.joined()
   }

@@ -34,7 +34,7 @@ final class TestAuthority {
   }
 
   deinit {
-    // A directory that stays in /tmp fails no test.
+    // Ignore an error, because a directory that stays in /tmp must not fail a test.
     try? FileManager.default.removeItem(atPath: directory)
   }
 

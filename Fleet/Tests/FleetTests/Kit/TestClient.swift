@@ -10,7 +10,7 @@ final class TestClient {
 
   init(port: Int) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    // The bytes of a `sockaddr_in`: modules of NIO declare the type again, and it is ambiguous here.
+    // Use the bytes of a `sockaddr_in`, because modules of NIO declare this type again, and its name is ambiguous here.
     let family = [UInt8(truncatingIfNeeded: AF_INET), UInt8(truncatingIfNeeded: AF_INET >> 8)]
     let number = [UInt8(truncatingIfNeeded: port >> 8), UInt8(truncatingIfNeeded: port)]
     let address = (Int32(1).littleEndian == 1 ? family : family.reversed()) + number + [127, 0, 0, 1]
@@ -40,7 +40,7 @@ final class TestClient {
     return true
   }
 
-  /// The response of the server, and the time from the end of the request to the response.
+  /// The response of the server.
   struct Answer: Equatable {
     var status: Int
     var head: String

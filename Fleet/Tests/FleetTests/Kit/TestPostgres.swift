@@ -26,7 +26,8 @@ final class TestPostgres: Sendable {
     process = Mutex(try Self.start(directory))
   }
 
-  /// Waits at most a minute for something that another process does without an event: a commit, a lock or a subscription.
+  /// Waits at most a minute for something that another process does without an event: a commit, a lock or a
+  /// subscription.
   static func wait(for what: String, _ isDone: () throws -> Bool) async throws {
     for _ in 0..<1200 {
       if try isDone() { return }
@@ -163,9 +164,9 @@ struct TestStore: Sendable {
 
   func query(_ sql: String) throws -> String { try TestPostgres.query(connection, sql) }
 
-  /// The sums of crashes in the tables of counters and issues, and in those between them.
+  /// Returns the sum of the crashes in each table that counts crashes.
   ///
-  /// They are equal until retention removes hours.
+  /// The sums are equal until retention removes hours.
   func sums() throws -> [String] {
     try query(
       """

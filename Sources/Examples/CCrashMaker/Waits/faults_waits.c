@@ -110,7 +110,7 @@ static bool is_on_futex(int tid) {
 }
 
 // Blocks in vfork, so that this thread does not handle signals. The crash handler waits for this thread until the
-// handler's timeout. During this time, the handler also stops threads that get little processor time. Under
+// handler's timeout. This wait is long enough to stop even a thread that gets little processor time. Under
 // ThreadSanitizer, vfork is a fork, which does not block the thread.
 static void *wait_for_child(void *unused) {
   int ends[2] = {-1, -1};

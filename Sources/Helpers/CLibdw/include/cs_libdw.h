@@ -16,7 +16,7 @@ struct cs_symbols_range {
   uint32_t location;
 };
 
-/// A line and column within a context.
+/// A code location: a line and a column within a context (cs_symbols_context).
 struct cs_symbols_location {
   uint32_t context;
   uint32_t line_column; // the line, shifted left by CS_SYMBOLS_COLUMN_BITS, and the column

@@ -17,7 +17,7 @@ enum cs_snapshot_architecture {
   CS_SNAPSHOT_AARCH64 = 2,
 };
 
-/// Bytes of the process: A memory range: `count` bytes that were at `address` in the process.
+/// A memory range: `count` bytes that were at `address` in the process.
 struct cs_snapshot_piece {
   uint64_t address;
   const uint8_t *bytes;

@@ -3,7 +3,7 @@ import CShimRing
 import CrashSymbols
 import Glibc
 
-/// The mapped file of the request, which stays mapped until the process ends.
+/// crashd's unwind request, as a file that stays mapped until the process ends.
 ///
 /// Only crashd can write the file, and crashd has finished writing before this process starts. If crashd truncated the
 /// file now, reading it would end this process with SIGBUS. Safe: only ranges within the mapping are read.

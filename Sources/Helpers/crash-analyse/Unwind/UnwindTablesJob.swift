@@ -3,7 +3,8 @@ import CrashSymbolBuilder
 import CrashSymbols
 import Glibc
 
-/// Implements `crash-analyse unwind-tables`: reads the image on stdin, and writes its unwind file to stdout.
+/// Implements `crash-analyse unwind-tables`: reads the image on stdin, and writes its unwind tables to stdout, in the
+/// form in which crashd stores them.
 ///
 /// If the job fails, it writes one line to stderr.
 enum UnwindTablesJob: Sendable {

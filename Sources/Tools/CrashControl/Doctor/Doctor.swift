@@ -71,7 +71,7 @@ public struct Doctor: Sendable {
     return facts.findings(isAttached: attached) + [crash?.handlers, crash?.requests].compactMap(\.self) + own + image
   }
 
-  /// Returns a finding if reports of a process do not contain memory contents.
+  /// Returns a finding if crash reports of the process do not contain memory contents.
   ///
   /// Returns nil if the reports contain memory contents, or if crashd does not report whether they do.
   static func memory(of process: ProcessSummary) -> Finding? {
@@ -86,7 +86,7 @@ public struct Doctor: Sendable {
     }
   }
 
-  /// Reports what a trap does in the process, and, if containment does not work there, the reason.
+  /// Reports whether containment handles a Swift trap in the process, and if it cannot, the reason.
   ///
   /// `variable` is the process's `CRASHSHIELD_CONTAINMENT`. The shield ignores the variable if its value is invalid.
   static func containment(of process: ProcessSummary, variable: String? = nil) -> Finding {
@@ -134,7 +134,7 @@ public struct Doctor: Sendable {
     return [Finding(access.all ? .good : .note, "access", AccessText.sentence(access))]
   }
 
-  /// Reports attached processes that crashd's pid namespace does not contain.
+  /// Reports the attached processes that are outside crashd's pid namespace.
   static func namespaces(of processes: [ProcessSummary]) -> [Finding] {
     let foreign = processes.filter { $0.isPIDClaimed == true }
     guard let first = foreign.first else { return [] }
@@ -165,7 +165,7 @@ public struct Doctor: Sendable {
   /// The directory of the client socket.
   private var directory: Substring { client.socketPath.lastIndex(of: "/").map { client.socketPath[..<$0] } ?? "." }
 
-  /// Checks the spool, which contains the rings of crashed processes while crashd is not running.
+  /// Checks the spool directory, into which crashing processes write their crash records while crashd is not running.
   private func spool() -> Finding {
     let path = "\(directory)/spool"
     let what = "crashes while crashd is not running"

@@ -1,6 +1,6 @@
 internal import CrashReport
 
-/// The result of one check, and the remedy.
+/// The result of one check of `crashctl doctor`, and the remedy.
 public struct Finding: Sendable, Equatable, Encodable {
   /// The severity of a finding.
   public enum Level: String, Sendable, Encodable, CaseIterable {
@@ -10,7 +10,7 @@ public struct Finding: Sendable, Equatable, Encodable {
     case note
     /// Reports will be incomplete.
     case warning
-    /// Whether crashes will be captured is not visible to crashctl.
+    /// crashctl cannot find out whether crashes will be captured.
     case unknown
     /// Crashes will not be captured or reported.
     case fault
@@ -33,9 +33,9 @@ public struct Finding: Sendable, Equatable, Encodable {
     self.remedy = remedy
   }
 
-  /// Returns a verdict about all parts, followed by the findings of each part.
+  /// Returns the text that `crashctl doctor` prints: a verdict about all parts, followed by the findings of each part.
   ///
-  /// In an overview, the findings of the level `good` are omitted.
+  /// Unless `all` is true, the findings of the level `good` are omitted.
   public static func text(
     _ parts: [(title: String, findings: [Finding])], terminal: Terminal, all: Bool
   ) -> String {

@@ -4,10 +4,10 @@ public import CrashShieldGuards
 import Dispatch
 import Synchronization
 
-/// Checks whether guards absorb faults.
+/// Checks whether guards (operations that record a fault instead of trapping) work.
 ///
-/// The doctor runs a self-test in its own process. For other processes, the doctor reads the published results of their
-/// self-tests.
+/// The doctor runs a self-test in its own process. For other processes, the doctor uses the self-test results that
+/// crashd has received from them.
 public enum GuardFacts: Sendable {
   /// Tests the guards of CrashShield in this process, and waits for the result.
   ///

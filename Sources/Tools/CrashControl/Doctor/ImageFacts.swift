@@ -1,7 +1,7 @@
 import CrashSymbols
 import Glibc
 
-/// The parts of an ELF file that reports need.
+/// The properties of an ELF file that determine how complete crash reports are: build id, symbols and unwind tables.
 ///
 /// The file is untrusted input. Only a regular file is opened, and every read is bounded.
 struct ImageFacts {
@@ -88,8 +88,7 @@ struct ImageFacts {
   }
 
   private func symbols(of name: String) -> Finding {
-    // Report a missing build id, without which crashd does not find any symbols, not even the symbols in the file
-    // itself.
+    // Without a build id, crashd finds no symbols, not even those in the file itself.
     guard buildID != nil else {
       return Finding(
         .warning, "symbols", "reports will have addresses instead of names: crashd finds symbols by the build id",

@@ -2,7 +2,7 @@ import CrashClient
 import CrashProtocol
 import CrashReport
 
-/// Checks the report of the program's last crash for facts of the process that are not visible from outside.
+/// Facts that are not visible from outside the process, from the report of the program's last crash.
 struct LastCrashFacts {
   private var report: CrashReport?
 

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Facts about a process, read from `/proc`.
+/// The facts that `crashctl doctor` reads about a process from `/proc`.
 struct ProcessFacts {
   /// The target of the link `/proc/PID/exe`, with " (deleted)" if the file was removed, or nil if the link is not
   /// readable.
@@ -108,7 +108,8 @@ struct ProcessFacts {
 
   /// Reports whether the environment of the process shows that its threads have alternate signal stacks.
   ///
-  /// The environment is the only evidence, because the kernel reports an alternate signal stack only to its own thread.
+  /// The environment is the only evidence, because the kernel reports an alternate signal stack only to the thread that
+  /// has it.
   private func alternateStacks() -> Finding? {
     guard hasRing == true else { return nil }
     if environment?.contains("CRASHSHIELD_ALTSTACKS=0") == true {

@@ -6,8 +6,8 @@ import Glibc
 /// If crashctl has more privileges than its caller, it does not start programs that give the caller a shell. Otherwise,
 /// a sudo rule that allows only crashctl would allow every command.
 ///
-/// Limit: in a shell of `sudo -s`, `SUDO_UID` is set, and crashctl also refuses to start these programs. The user of
-/// that shell can unset the variable. A caller whom sudo allows to run only crashctl cannot unset it.
+/// Limit: crashctl also refuses in a shell of `sudo -s`, because `SUDO_UID` is set there. The user of that shell can
+/// unset the variable. A caller whom sudo allows to run only crashctl cannot unset it.
 struct CallerRights {
   /// The evidence for additional privileges, such as `SUDO_UID is set`; nil if there is no evidence.
   let surplus: String?

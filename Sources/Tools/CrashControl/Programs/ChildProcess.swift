@@ -31,7 +31,9 @@ struct ChildProcess {
     var file: String
     var errno: Int32
 
-    /// The failure of a verb that runs a program, with the exit codes of a shell.
+    /// The failure of a verb such as `run`, if its program cannot be started.
+    ///
+    /// The exit codes are those of a shell.
     var failure: Failure {
       let status: Int32 = errno == ENOENT ? 127 : 126
       return Failure(status: status, "cannot run '\(file)' (\(SystemError.text(errno)))")
@@ -45,7 +47,8 @@ struct ChildProcess {
     var standardInput: Int32?
     var standardOutput: Int32?
     var standardError: Int32?
-    /// Whether the child is isolated from the terminal's signals, and the kernel kills the child when crashctl ends.
+    /// Whether the child gets its own process group, so that the terminal's signals do not reach it, and is killed when
+    /// crashctl ends.
     var isServant = false
     /// Whether the kernel sends SIGTERM to the child when crashctl ends.
     var endsWithParent = false

@@ -7,7 +7,7 @@ internal import LinuxSystem
 public enum CoreFile: Sendable, Equatable {
   /// The file that contains the core dump.
   case file(String)
-  /// systemd-coredump can have the core dump.
+  /// The kernel passes core dumps to systemd-coredump, which may have stored this one.
   case systemd
   /// No core dump was found, for the given reason.
   case none(because: String)
@@ -52,9 +52,9 @@ public enum CoreFile: Sendable, Equatable {
   }
 }
 
-/// A core(5) pattern for one process.
+/// The paths at which core_pattern (core(5)) can place the core dump of one process.
 ///
-/// Parts of the pattern that the report does not contain match any string.
+/// A part of the pattern matches any string if the report does not contain its value.
 private struct CorePlace {
   private enum Part: Equatable {
     case text(String)
@@ -99,7 +99,7 @@ private struct CorePlace {
   private static func part(_ kind: Character, _ report: CrashReport) -> Part {
     switch kind {
     case "%": .text("%")
-    // `%p` is the pid inside a container, and `%P` the pid outside. Both pids must be the report's pid. Missing a core
+    // `%p` is the pid inside a container, and `%P` the pid outside. Require the report's pid for both: missing a core
     // dump is better than using the core dump of another process.
     case "p", "P": .text("\(report.process.pid)")
     case "u": .text("\(report.process.uid)")
@@ -115,8 +115,8 @@ private struct CorePlace {
   func candidates() throws(Unreadable) -> [(path: String, modified_s: Int)] {
     let names: [String]
     do { names = try FileManager.default.contentsOfDirectory(atPath: directory) } catch {
-      // Determine the reason with `access`, because its errno has a short message. The message of Foundation's error
-      // contains error codes.
+      // Determine the reason with `access`, because the text of errno is short and contains no error codes, unlike the
+      // text of Foundation's error.
       let isReadable = unsafe access(directory + "/.", R_OK | X_OK) == 0
       throw Unreadable(directory: directory, reason: isReadable ? "\(error)" : SystemError.text(errno))
     }

@@ -2,10 +2,10 @@ internal import CrashReport
 
 /// The executable of a report, as an argument for a debugger.
 ///
-/// The crashed process chose the path, and a debugger interprets its arguments. gdb parses `-ex=shell …` as an option.
-/// lldb copies arguments into commands, in which a line feed ends the command and a backtick starts an expression.
-/// Therefore the path must be absolute and consist of plain characters. The file at the path must have the build id of
-/// the report.
+/// The crashed process chose the path, which is untrusted input, and a debugger interprets its arguments. gdb parses
+/// `-ex=shell …` as an option. lldb copies arguments into commands, in which a line feed ends the command and a
+/// backtick starts an expression. Therefore the path must be absolute and consist of plain characters. The file at the
+/// path must have the build id of the report.
 ///
 /// Limit: the owner of the directory can replace the file before the debugger opens it. This limit is acceptable,
 /// because debuggers routinely open files of other users, and do not execute code from them.

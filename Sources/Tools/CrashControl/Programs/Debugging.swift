@@ -89,7 +89,9 @@ public struct Debugging: Sendable {
     return directories.map { "\($0)/\(name)" }.first { unsafe access($0, X_OK) == 0 }
   }
 
-  /// Executes the debugger in place of crashctl, so that the debugger controls the terminal and receives its signals.
+  /// Runs the debugger, waits for it, and exits with its status.
+  ///
+  /// The debugger controls the terminal and receives its signals.
   private func execute(_ words: [String]) throws(Failure) -> Never {
     let before = SignalSet([SIGINT, SIGQUIT, SIGTSTP]).block()
     let end: ChildProcess.End?

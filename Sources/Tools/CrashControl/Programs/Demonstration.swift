@@ -9,7 +9,7 @@ internal import LinuxSystem
 public struct Demonstration: Sendable {
   private static let crashLimit_ms: Int32 = 60_000
 
-  /// Scenarios of crash-maker, and a description of each scenario.
+  /// Scenarios (ways to crash) of the program crash-maker, and a description of each scenario.
   private static let scenarios = [
     ("array-index", "An array is read past its end: the report has the line of the trap, and the inlined frames."),
     ("task-deep-async", "The same, five awaits deep in a task: the async callers come from the task, not the stack."),

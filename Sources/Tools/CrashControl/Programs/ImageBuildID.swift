@@ -10,8 +10,8 @@ enum ImageBuildID {
 
   /// Returns the build id in lower-case hexadecimal digits, or nil if the file does not exist or has no build id.
   static func read(_ path: String) -> String? {
-    // Check the file type before opening the file for reading, because opening a device can have side effects. O_PATH
-    // does not open the device.
+    // Check the file type before opening the file for reading, because opening a device can have side effects. A
+    // descriptor with O_PATH does not open the device itself.
     let place = unsafe open(path, openPath | O_CLOEXEC)
     guard place >= 0 else { return nil }
     defer { close(place) }

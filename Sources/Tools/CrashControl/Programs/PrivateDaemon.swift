@@ -4,7 +4,7 @@ import FoundationEssentials
 import Glibc
 internal import LinuxSystem
 
-/// A private crashd in a temporary directory, for one command.
+/// A crashd that runs only for one command of crashctl, with its sockets and store in a temporary directory.
 struct PrivateDaemon: ~Copyable {
   private static let startLimit_ms: Int32 = 30_000
 

@@ -4,15 +4,17 @@ internal import LinuxSystem
 
 /// A temporary directory for one command, accessible only to its user.
 struct PrivateDirectory: ~Copyable {
-  /// A file system in memory, which container engines mount for writing even if the root is read-only.
+  /// A file system in memory.
+  ///
+  /// Container engines mount it writable even if the root file system is read-only.
   private static let memory = "/dev/shm"
 
   let path: String
   private let isKept: Bool
 
-  /// Creates the directory, in `/dev/shm` if TMPDIR is not set and `/tmp` is not writable.
+  /// Creates the directory in TMPDIR, else in `/tmp`, or in `/dev/shm` if `/tmp` is not writable.
   ///
-  /// The directory contains sockets, whose paths have a limited length. Therefore TMPDIR is used only if it is short.
+  /// The directory contains sockets, whose paths have a limited length. Therefore TMPDIR is ignored if it is long.
   init(keep: Bool, environment: [String: String]) throws(Failure) {
     let wanted = environment["TMPDIR"] ?? ""
     let isUsable = wanted.hasPrefix("/") && wanted.utf8.count <= 48

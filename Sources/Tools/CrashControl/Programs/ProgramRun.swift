@@ -77,7 +77,8 @@ public struct ProgramRun: Sendable {
 
   /// Reaps the orphans that this process adopted as the first process of a container.
   ///
-  /// The function stops at an ended process in `children`, which another function must reap.
+  /// The function stops at the first ended process that is in `children`, because another function must reap this
+  /// process.
   private static func reapOrphans(except children: Set<pid_t>) {
     while true {
       let pid = cs_process_ended_child()

@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// The programs that crashctl starts.
+/// Finds the programs and the library that crashctl uses.
 enum Programs {
   /// Returns the path of the program in the directory of crashctl's executable.
   ///
-  /// If there is no such file, returns the name, and the lookup in PATH finds the program.
+  /// If there is no such file, returns the name, so that the program is searched in PATH.
   static func find(_ name: String) -> String {
     guard let beside = directory.map({ $0 + "/" + name }) else { return name }
     return FileManager.default.isExecutableFile(atPath: beside) ? beside : name
@@ -12,7 +12,7 @@ enum Programs {
 
   /// Returns the path of a helper program in the directory of crashctl's executable, or in `../libexec/crashd`.
   ///
-  /// Returns nil if it is in neither. Helpers are not searched in PATH, because a user does not start them.
+  /// Returns nil if it is in neither. Helpers are not searched in PATH, because users do not start them directly.
   static func findHelper(_ name: String) -> String? {
     let places = directory.map { ["\($0)/\(name)", "\($0)/../libexec/crashd/\(name)"] } ?? []
     return places.first { FileManager.default.isExecutableFile(atPath: $0) }

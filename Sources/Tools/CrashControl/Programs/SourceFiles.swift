@@ -11,9 +11,9 @@ import Synchronization
 /// size that the user of the crashed process is allowed to read. Without the check of this user's permission, root's
 /// crashctl would print files that this user must not read.
 ///
-/// A source file that was changed after the image was built is skipped, because its lines can differ. The build time is
-/// the modification time of the image file. If the file at the path of the image now has another build id, crashctl
-/// does not show source code.
+/// A source file that was changed after the image was built is skipped, because its lines can differ. The modification
+/// time of the image file serves as the build time. If the file at the path of the image now has another build id,
+/// crashctl does not show source code.
 final class SourceFiles: Sendable {
   private static let fileLimitBytes = 4 << 20
   private static let allLimitBytes = 16 << 20
@@ -90,7 +90,7 @@ final class SourceFiles: Sendable {
 
   /// Returns whether the mode of the file allows the crashed process's user to read it.
   ///
-  /// The user's groups are not resolved: a file that is readable only through a group is skipped.
+  /// The user's groups are not looked up, so a file that is readable only through a group is skipped.
   private func mayRead(_ status: stat) -> Bool {
     uid == 0 || status.st_mode & 0o004 != 0 || (Int(status.st_uid) == uid && status.st_mode & 0o400 != 0)
   }

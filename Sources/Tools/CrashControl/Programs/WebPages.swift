@@ -4,7 +4,7 @@ internal import LinuxSystem
 
 /// Implements `web` and `report`: starts the program that makes the pages.
 ///
-/// crash-web is a program of its own, because it links a web server, which crashctl needs for nothing else.
+/// crash-web is a separate program, so that crashctl does not link a web server.
 public struct WebPages: Sendable {
   private let environment: [String: String]
 

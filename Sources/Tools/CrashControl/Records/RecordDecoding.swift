@@ -5,7 +5,8 @@ internal import CrashRing
 import Glibc
 internal import LinuxSystem
 
-/// Implements `decode`: analyzes the record lines in a log under a private crashd.
+/// Implements `decode`: analyzes the record lines in a log (crashes that processes printed as text) with a private
+/// crashd.
 ///
 /// The private crashd makes the same reports as the crashd that the processes could not reach.
 public struct RecordDecoding: Sendable {
@@ -27,7 +28,8 @@ public struct RecordDecoding: Sendable {
 
   /// Calls `body` with each report, in the order of the log.
   ///
-  /// A record that the log repeats has one report. A signal ends the work after the current record.
+  /// If the log contains a record several times, `body` gets one report. A signal ends the work after the current
+  /// record.
   /// - Throws: `Failure` if the log has no record, or crashd cannot be started.
   public func run(_ body: (ReceivedReport) throws(Failure) -> Void) throws(Failure) {
     // Open the log before the signals are blocked. Opening can block, and a signal must then end the process.
@@ -35,8 +37,8 @@ public struct RecordDecoding: Sendable {
     let signals = SignalSet([SIGINT, SIGTERM, SIGHUP, SIGPIPE])
     let before = signals.block()
     defer {
-      // The directories of crashd and of the symbols were removed when decode() returned. A pending SIGPIPE ends the
-      // process when install() unblocks it.
+      // decode() has already removed the temporary directories, so the process can end here. A pending SIGPIPE ends it
+      // when install() unblocks this signal.
       if let signal = signals.pending(), signal != SIGPIPE { cs_process_die_by(signal) }
       before.install()
     }

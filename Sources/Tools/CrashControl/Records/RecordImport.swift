@@ -1,7 +1,7 @@
 public import CrashClient
 public import CrashProtocol
 
-/// Implements `import`: sends the record lines in a log to crashd.
+/// Implements `import`: sends the record lines in a log (crashes that processes printed as text) to crashd.
 public struct RecordImport: Sendable {
   private let path: String
   private let client: CrashClient

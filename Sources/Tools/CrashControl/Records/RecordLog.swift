@@ -2,7 +2,7 @@ internal import CrashRing
 import Glibc
 internal import LinuxSystem
 
-/// A record line in a log, and its contents.
+/// A record line in a log (the text form of a crash record, which a process prints), and its contents.
 struct LoggedRecord {
   /// The number of the line in the log, from 1.
   var line: Int
@@ -13,7 +13,7 @@ struct LoggedRecord {
 
 /// Reads the record lines in a log, which can be a pipe.
 ///
-/// For a line that is not a whole record, `RecordLog` prints the number of the line and the reason, and continues.
+/// For a damaged or incomplete record line, `RecordLog` prints the number of the line and the reason, and continues.
 struct RecordLog: ~Copyable {
   private static let chunkBytes = 1 << 16
   private static let shownRefusals = 20
@@ -82,7 +82,7 @@ struct RecordLog: ~Copyable {
     if refused <= Self.shownRefusals { Output.complain("line \(line) of \(name): refused a record, because \(reason)") }
   }
 
-  /// Reports the refused lines that have no message of their own, and throws if the log has no record.
+  /// Prints how many lines were refused without a message, and throws if `count`, the number of records, is 0.
   func finish(count: Int) throws(Failure) {
     let more = refused - Self.shownRefusals
     if more > 0 { Output.complain("refused \(more) more \(more == 1 ? "record" : "records")") }

@@ -3,10 +3,10 @@ internal import CrashSymbols
 import Glibc
 internal import LinuxSystem
 
-/// A temporary directory with links to the files that have the symbols of records, by build id.
+/// A temporary directory with links, by build id, to the files that contain the symbols for the crash records of a log.
 ///
-/// The private crashd searches this directory (`symbol-directories`). If this machine has an image at the image's path,
-/// crashd opens that file without a link.
+/// The private crashd searches this directory (`symbol-directories`). If this machine has an image of a record at the
+/// recorded path, crashd opens the image without a link.
 struct RecordSymbols: ~Copyable {
   private static let fileLimit = 100_000
   private static let depthLimit = 16
@@ -17,11 +17,14 @@ struct RecordSymbols: ~Copyable {
   private let servers: [String]
   private let environment: [String: String]
   private let storage: PrivateDirectory
-  /// The bytes and the number of files that can still be fetched, because a log can name any number of builds.
+  /// The bytes and the number of files that can still be fetched.
+  ///
+  /// They are limited, because a log can name any number of builds.
   private var fetchRoom = (bytes: 4 << 30, files: 64)
-  /// Files in `directories` outside of `.build-id`, by build id; nil before these directories are searched.
+  /// The files in `directories` that are outside the subdirectory `.build-id`, by build id; nil until `directories` are
+  /// searched.
   private var files: [String: String]?
-  /// The builds for which a search has already been made.
+  /// The builds whose files were already searched.
   private var searched: Set<String> = []
 
   /// The path of the temporary directory.
@@ -53,7 +56,7 @@ struct RecordSymbols: ~Copyable {
     }
   }
 
-  /// Returns the file of a build in the directories that the caller named.
+  /// Returns the file of a build in `directories`.
   private mutating func given(_ buildID: String) -> String? {
     for directory in directories {
       if let image = DebugFilePaths.ofBuild(buildID, in: directory), ImageBuildID.read(image) == buildID {
@@ -65,9 +68,9 @@ struct RecordSymbols: ~Copyable {
     return files?[buildID]
   }
 
-  /// Returns the file of an image whose path had no room in the record.
+  /// Returns the file of an image that the record names without a directory, because the whole path did not fit.
   ///
-  /// Such an image has only the name of its file, which can be in the directory of another image.
+  /// The file is searched in the directories of the record's other images, and in the system's library directories.
   private static func beside(_ image: RingContents.Image, _ images: [RingContents.Image]) -> String? {
     guard DebugFilePaths.isName(image.path) else { return nil }
     let known = images.compactMap { image in image.path.lastIndex(of: "/").map { String(image.path[..<$0]) } }
@@ -84,8 +87,8 @@ struct RecordSymbols: ~Copyable {
 
   /// Reads the build ids of all files in the directories.
   ///
-  /// The numbers of files and of nested directories are limited, and links to directories are not followed. Of two files
-  /// of a build, the one with more bytes is used, because a stripped image is smaller.
+  /// The numbers of files and of nested directories are limited, and links to directories are not followed. If two
+  /// files have the same build id, the larger one is used, because the smaller one can be stripped.
   private func search() -> [String: String] {
     var (found, sizes): ([String: String], [String: Int]) = ([:], [:])
     var left = Self.fileLimit

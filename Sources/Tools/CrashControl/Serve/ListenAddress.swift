@@ -69,7 +69,7 @@ public struct ListenAddress: Sendable, Equatable {
 }
 
 extension ListenAddress.Invalid {
-  /// The reason why a text without a slash, which does not end with a port, is not an address.
+  /// Explains why a text is not an address, if the text has no slash and does not end with a port.
   fileprivate init(notPort text: Substring) {
     let isHost = InternetAddress(ipv4: String(text), port: 0) != nil || text.hasSuffix("]")
     self.init(

@@ -2,17 +2,17 @@ internal import CLinux
 import Glibc
 internal import LinuxSystem
 
-/// A listening socket that crashctl holds and that each program inherits.
+/// A listening socket that `crashctl serve` holds open, and that each process of the server inherits.
 ///
 /// crashctl never calls `shutdown` on the socket, and keeps the descriptor open until crashctl itself ends. While no
-/// program runs, the kernel therefore queues new connections for the next program.
+/// process of the server runs, the kernel therefore queues new connections for the next process.
 struct ListeningSocket {
   let descriptor: Descriptor
   /// The name that the program reads in `LISTEN_FDNAMES`.
   let name: String
   /// The address with the port that the kernel chose, for messages.
   let text: String
-  /// The file of a Unix socket, and its inode.
+  /// The file of a Unix socket, and its inode; nil for a TCP socket.
   private let file: (path: String, inode: ino_t)?
 
   /// Opens the socket.
@@ -82,7 +82,7 @@ struct ListeningSocket {
   /// Returns whether the file is a socket on which no process listens.
   private static func isLeftOver(_ path: String, _ address: UnixAddress) -> Bool {
     guard inode(of: path) != nil else { return false }
-    // A blocking connect would wait for a server whose queue is full.
+    // Do not block, because a blocking connect would wait for a server whose queue is full.
     let number = socket(
       AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
     guard number >= 0 else { return false }

@@ -1,8 +1,8 @@
 /// Decides when `serve` starts the program again after a signal ended it.
 ///
-/// An end is quick if the program ran for less than `minimumUptime`. After the first quick end in a row, the program
-/// starts again at once. After the second quick end, the start is delayed, and each further quick end doubles the
-/// delay. A run that is not quick resets the count.
+/// An end is quick if the program ran for less than `minimumUptime`. After one quick end, the program starts again at
+/// once. After the second quick end in a row, the start is delayed, and each further quick end doubles the delay. A run
+/// that is not quick resets the count.
 public struct RestartPolicy: Sendable, Equatable {
   enum Decision: Equatable {
     case restart(after: Duration)

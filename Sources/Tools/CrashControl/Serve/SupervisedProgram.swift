@@ -2,7 +2,9 @@ internal import CLinux
 import Glibc
 internal import LinuxSystem
 
-/// The real processes and signals of a supervisor.
+/// Starts real processes and waits for real signals.
+///
+/// Tests of `Supervisor` use another `SupervisorSystem`.
 struct SupervisedProgram: SupervisorSystem {
   /// The duration of one wait for an event if the caller gives no limit.
   ///
@@ -30,9 +32,9 @@ struct SupervisedProgram: SupervisorSystem {
     self.file = file
     self.arguments = arguments
     try Self.openStandardDescriptors()
-    // A signal that this process already ignores must stay ignored, but a blocked signal would wake the supervisor. For
-    // example, nohup ignores SIGHUP, and a shell without job control ignores SIGINT and SIGQUIT for a background
-    // command.
+    // Do not block a signal that this process already ignores: it must stay ignored, but a blocked signal would wake
+    // the supervisor. For example, nohup ignores SIGHUP, and a shell without job control ignores SIGINT and SIGQUIT for
+    // a background command.
     let stops = [SIGHUP, SIGINT, SIGQUIT].filter { !Self.ignores($0) }
     // SIGPIPE is blocked, because a closed standard error must not end the supervisor.
     signals = SignalSet([SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE, SIGCHLD] + stops)
@@ -68,8 +70,8 @@ struct SupervisedProgram: SupervisorSystem {
   ///
   /// A socket or a file would otherwise become the standard error, to which crashctl and the program write messages.
   private static func openStandardDescriptors() throws(SystemError) {
-    // fcntl() returns 0 only for an inherited descriptor. CLinux reserves free numbers before main(), with
-    // close-on-exec.
+    // CLinux reserves the missing numbers before main(), with close-on-exec. fcntl() therefore returns 0 only for an
+    // inherited descriptor.
     for number in STDIN_FILENO...STDERR_FILENO where fcntl(number, F_GETFD) != 0 {
       // Invariant: open reads the path only during the call.
       let nothing = unsafe open("/dev/null", O_RDWR)

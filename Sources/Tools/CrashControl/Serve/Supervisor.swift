@@ -4,7 +4,7 @@ internal import LinuxSystem
 
 /// An event that `Supervisor` handles.
 enum SupervisorEvent: Equatable {
-  /// A child process of crashctl ended, or an orphan process that crashctl had adopted.
+  /// A child process of crashctl, or an orphan process that crashctl had adopted, has ended.
   case ended(pid_t, ChildProcess.End)
   /// Another process or the kernel sent a signal to crashctl.
   case signal(Int32, isSent: Bool)
@@ -17,7 +17,7 @@ protocol SupervisorSystem {
   func now() -> ContinuousClock.Instant
   func start() throws(ChildProcess.StartError) -> pid_t
   func send(_ signal: Int32, to pid: pid_t)
-  /// Waits for the next event, or until `until` if `until` is not nil.
+  /// Waits for the next event; if `until` is not nil, at most until this time.
   func next(until: ContinuousClock.Instant?) -> SupervisorEvent
   func say(_ message: String)
 }

@@ -12,7 +12,7 @@ public enum Pager: Sendable {
     try show(environment: environment) { (put: Writer) throws(Failure) in try put(text) }
   }
 
-  /// Writes text in the pieces that the closure produces, through the same pager.
+  /// Writes text in the pieces that the closure produces, through the pager that `PagerCommand` selects.
   public static func show(
     environment: [String: String], _ body: (_ put: Writer) throws(Failure) -> Void
   ) throws(Failure) {
@@ -51,8 +51,8 @@ public enum Pager: Sendable {
     close(ends[1])
     ends[1] = -1
     _ = pager.wait(timeout_ms: -1)
-    // A SIGPIPE can be pending. Keep SIGPIPE blocked, because all output is written and the signal would end the
-    // process.
+    // If the user quit the pager early, a SIGPIPE can be pending. Keep SIGPIPE blocked, because this signal would end
+    // the process although all output is written.
     SignalSet([SIGPIPE]).install()
     if let failure { throw failure }
   }

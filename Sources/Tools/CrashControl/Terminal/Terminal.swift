@@ -20,8 +20,8 @@ public struct Terminal: Sendable {
   public var hasColor: Bool
   /// The clock that formats times.
   public var clock: Clock
-  /// Whether the output is an overview, with ages instead of times, repeated rows in one line, and without columns for
-  /// details.
+  /// Whether the output is an overview, which is the default on a terminal: with ages instead of times, repeated rows
+  /// in one line, and without columns for details.
   public var isBrief: Bool
 
   /// Creates a terminal from known properties.

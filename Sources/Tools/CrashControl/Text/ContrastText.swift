@@ -1,7 +1,7 @@
 public import CrashProtocol
 internal import CrashReport
 
-/// Formats what sets a group apart from the other crashes of its programs.
+/// Formats the values that are more frequent in a group than in the other crashes of its programs.
 public enum ContrastText: Sendable {
   /// Formats a heading, and a table with a line for each finding.
   public static func text(_ contrast: GroupContrast, terminal: Terminal) -> String {
@@ -45,7 +45,8 @@ public enum ContrastText: Sendable {
     return share < 1 ? "<1 %" : "\(Int(share.rounded())) %"
   }
 
-  /// Formats a number that crashd sent, whatever it is, with one digit after the point.
+  /// Formats a number with one digit after the point; `?` for a value that is not possible, because crashd's reply is
+  /// untrusted.
   private static func tenths(_ value: Double) -> String {
     guard value.isFinite, value >= 0, value < 1e6 else { return "?" }
     let tenths = Int((value * 10).rounded())

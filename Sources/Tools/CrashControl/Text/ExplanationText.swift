@@ -43,7 +43,7 @@ public enum ExplanationText: Sendable {
 
   /// Formats a share in percent.
   ///
-  /// Check the range, because crashd's reply can contain any number.
+  /// Returns `unknown` for a number that is not a share, because crashd's reply is untrusted.
   private static func percent(_ share: Double) -> String {
     share >= 0 && share <= 1 ? "\(Int((share * 100).rounded())) %" : "unknown"
   }

@@ -22,7 +22,7 @@ public enum HealthText: Sendable {
       .init(title: "BACK IN", alignsRight: true, dropOrder: 5),
       .init(title: "WORSE"),
     ]
-    // The builds of a program stay together, in the order of first seen.
+    // The builds of a program stay together, and the build that was first seen earlier comes first.
     let builds = report.builds.enumerated().sorted { ($0.element.program, $0.offset) < ($1.element.program, $1.offset) }
     let rows = builds.map(\.element).map { build in
       [
@@ -96,7 +96,9 @@ public enum HealthText: Sendable {
     return hours > 0 && hours < 0.01 ? "<0.01" : number(hours)
   }
 
-  /// Formats the share of requests that no crash ended, with at least two digits of the lost share.
+  /// Formats the share of requests that no crash ended.
+  ///
+  /// The number of digits is such that the share of the lost requests has at least two significant digits.
   static func crashFree(_ requests: BuildHealth.Requests) -> String {
     guard let share = requests.crashFree else { return "" }
     if share == 1 { return "100%" }
@@ -113,7 +115,7 @@ public enum HealthText: Sendable {
     guard let rate = build.crashesPerThousandHours, let lower = build.rateLower, let upper = build.rateUpper else {
       return ""
     }
-    // A build that ran for seconds has a rate without meaning.
+    // The rate of a build that ran only for seconds has no meaning.
     if rate >= 1e6 { return ">1,000,000" }
     return "\(number(rate)) (\(number(lower))–\(number(upper)))"
   }

@@ -29,8 +29,8 @@ public enum ReportText: Sendable {
 
   /// Formats the report as text.
   ///
-  /// `verbose` adds registers, images, threads and folded frames. `parts` adds only the parts that it lists. `earlier` is
-  /// the id of the crash that preceded an unreported exit.
+  /// `verbose` adds registers, images, threads and folded frames. `parts` adds only the parts that it lists. `earlier`
+  /// is the id of the crash that preceded an unreported exit.
   public static func text(
     _ received: ReceivedReport, terminal: Terminal, verbose: Bool = false, parts: Set<Part> = [],
     earlier: String? = nil

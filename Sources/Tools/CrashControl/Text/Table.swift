@@ -21,7 +21,7 @@ struct Table {
     var minimum = Int.max
     /// The maximum width of the column on a terminal; `Int.max` means no limit.
     var maximum = Int.max
-    /// The part of a cell that is cut if the column is too narrow.
+    /// The part of a cell's text that is cut off if the column is too narrow.
     var cut = Cut.end
     /// The order in which columns are dropped.
     ///
@@ -31,7 +31,7 @@ struct Table {
     ///
     /// If nil, the column stays in the table even if all rows share its value.
     var common: String?
-    /// Whether the column is omitted in an overview.
+    /// Whether the column is omitted in an overview (`Terminal.isBrief`).
     var isDetail = false
     var style: Terminal.Style?
   }

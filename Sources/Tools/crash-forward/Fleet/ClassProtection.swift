@@ -1,26 +1,27 @@
 import CrashClient
 import CrashProtocol
 
-/// Protects a class in crashd because the fleet asked for it, unless this host decides otherwise.
+/// Handles an *ask* for protection (the fleet's request to protect a class against use-after-free), unless this host
+/// decides otherwise.
 ///
 /// crashd's protocol has no expiry: the class stays protected until `crashctl dangling reset`.
 struct ClassProtection {
   enum Outcome: Equatable {
-    /// crashd protects the class since this call.
+    /// crashd has begun to protect the class.
     case protected
     /// An operator of this host, or an earlier ask, protects the class already.
     case alreadyProtected
     /// This host does not protect the class, for this reason.
     case refused(String)
-    /// No attached process has the class now.
+    /// Protection is not possible now, for this reason; for example, no attached process has the class.
     case later(String)
-    /// crashd does not answer.
+    /// crashd does not answer, for this reason.
     case unanswered(String)
   }
 
-  /// The number of classes of one program that operators and asks can list before asks are refused.
+  /// If crashd protects this many classes of one program for operators and asks, further asks are refused.
   ///
-  /// crashd stores more, so asks leave room for the operators of this host.
+  /// crashd's own limit is higher, so the operators of this host can still protect further classes.
   private static let classLimit = 32
 
   var client: CrashClient
@@ -33,8 +34,8 @@ struct ClassProtection {
   func protect(_ className: String, of program: String) -> Outcome {
     guard isAllowed else { return .refused("fleet.allow-protection is false") }
     if let filter, !program.contains(filter) { return .refused("fleet.program excludes the program") }
-    // A process also accepts mangled names, which have no dot. Under such a name, an ask would evade an operator's rules
-    // for the class.
+    // A process also accepts mangled names, which have no dot. Under such a name, an ask would evade an operator's
+    // rules for the class.
     guard className.contains(".") else { return .refused("the ask does not have the full name of a class") }
     do throws(ClientError) {
       if let outcome = Self.outcome(of: try client.danglingPolicies(name: program), className, program) {
@@ -62,7 +63,7 @@ struct ClassProtection {
   ) -> Outcome? {
     // crashd selects all programs whose name contains the given one.
     if let other = policies.first(where: { $0.name != program }) {
-      // The other program can end.
+      // Try again later, because the other program can end.
       return .later("crashd would also change the program '\(other.name)'")
     }
     if policies.contains(where: { $0.releasedClasses.contains(className) }) {
@@ -78,7 +79,8 @@ struct ClassProtection {
     {
       return .refused("an operator of this host has set a class by its mangled name")
     }
-    // Another call would remove the limit and the mode that an operator has set for the class.
+    // Do not protect a class that crashd already protects, because the call would remove the limit and the mode that an
+    // operator has set for it.
     if listed.allSatisfy({ $0.contains(className) }) {
       return .alreadyProtected
     }

@@ -1,7 +1,8 @@
-/// How long counters wait for further crashes.
+/// The delay after a crash before crash-forward sends crash counters to the fleet, so that one batch counts several
+/// crashes.
 ///
-/// After a quiet time, the fleet shows a crash within a second. While crashes go on, the delay doubles with each batch, so
-/// a program that crashes in a loop costs the fleet one batch a minute.
+/// After a time without crashes, the fleet shows a crash within a second. While crashes go on, the delay doubles with
+/// each batch, so a program that crashes in a loop costs the fleet one batch a minute.
 struct CounterPace {
   static let (shortest, longest) = (Duration.seconds(1), Duration.seconds(60))
 

@@ -1,19 +1,20 @@
 import CrashProtocol
 import CrashReport
 
-/// What the fleet asks this host for, as the answer to a batch contains it.
+/// An ask: a request of the fleet to this host, for a report or for the protection of a class.
 ///
-/// Every byte is untrusted. An ask of an unknown kind, or with a value that cannot be valid, is ignored.
+/// The fleet's response to each batch contains the open asks. Every byte is untrusted. An ask of an unknown kind, or
+/// with a value that cannot be valid, is ignored.
 struct FleetAsk: Equatable {
   /// The kinds of asks that this version knows.
   enum Subject: Equatable {
-    /// The next report of a group of a program, which has one of these keys.
+    /// The next report of a program whose group has one of these keys.
     case report(program: String, groups: Set<String>)
     /// The protection of a class of a program against use-after-free.
     case protect(program: String, className: String)
   }
 
-  /// The limits of one answer.
+  /// The maximum number of asks in one response, and of groups in one ask.
   static let (limit, groupLimit) = (8, 8)
   private static let (nameBytes, keyBytes) = (256, 128)
   /// The longest name of a class that crashd accepts.
@@ -40,14 +41,14 @@ struct FleetAsk: Equatable {
     }
   }
 
-  /// Returns the asks of an answer: the first ones, if there are too many, and the first one of those with the same id.
+  /// Returns the first asks of a response, up to the limit, without duplicates of an id.
   static func asks(in reply: JSONValue?) -> [FleetAsk] {
     guard case .array(let entries)? = reply?["asks"] else { return [] }
     var ids: Set<Int> = []
     return entries.prefix(limit).compactMap(FleetAsk.init).filter { ids.insert($0.id).inserted }
   }
 
-  /// A text that can be a name: not empty, not too long, and without control characters.
+  /// Returns the text if it can be a name: it is not empty, not too long, and has no control characters.
   private static func name(_ value: JSONValue?, _ limitBytes: Int) -> String? {
     guard let text = value?.string, (1...limitBytes).contains(text.utf8.count), text == CleanText.line(text) else {
       return nil

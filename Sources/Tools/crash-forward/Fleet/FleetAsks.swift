@@ -1,21 +1,23 @@
 import CrashReport
 
-/// The open asks of the fleet, and which of them this host has answered.
+/// The open asks of the fleet (its requests to this host), and which of them this host has answered.
 ///
-/// The fleet stores an answer in the transaction of its batch. A new run of the forwarder receives the answered asks
-/// together with its position, so it answers none twice.
+/// The fleet stores an answer in the same transaction as the rest of its batch. When the forwarder starts again, it
+/// receives the answered asks together with its position, so it answers no ask twice.
 struct FleetAsks {
-  /// The maximum number of answered asks to remember; more than a fleet has at once.
+  /// The maximum number of answered asks to remember.
+  ///
+  /// A fleet has fewer open asks at once.
   private static let limit = 256
   /// The time between two attempts for the same ask, and the maximum number of attempts within this time.
   private static let (pause, attemptLimit) = (Duration.seconds(60), 8)
 
   private var open: [FleetAsk] = []
   private var answered: [Int] = []
-  /// The attempts to protect a class within the last pause.
+  /// The attempts to protect a class that began less than `pause` ago.
   private var attempts: [(ask: Int, at: ContinuousClock.Instant)] = []
 
-  /// Replaces the open asks by those of the newest answer of the fleet.
+  /// Replaces the open asks by the asks in the newest response of the fleet.
   mutating func replace(_ asks: [FleetAsk]) { open = asks }
 
   /// Records that an ask needs no answer any more.

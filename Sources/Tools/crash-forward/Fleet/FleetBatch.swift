@@ -14,7 +14,7 @@ struct FleetBatch {
   private var ids: [String] = []
   private var bytes = 0
   var counters = FleetCounters()
-  /// The asks that the fleet receives an answer to, with what this host did: `sent`, `protected` or `refused`.
+  /// The answers to asks (requests of the fleet), with what this host did: `sent`, `protected` or `refused`.
   private(set) var answers: [(ask: Int, outcome: String)] = []
   /// The asks that each whole report answers, in the order of `ids`.
   private var asks: [[Int]] = []
@@ -22,9 +22,9 @@ struct FleetBatch {
   var cursor: String?
   /// The number of events of the batch.
   var events = 0
-  /// The time at which the first whole report entered the batch; nil if there is none.
+  /// The time at which the first whole report was added to the batch; nil if there is none.
   private(set) var reportsSince: ContinuousClock.Instant?
-  /// The time at which the first event entered the batch.
+  /// The time at which the first event was added to the batch.
   private(set) var since: ContinuousClock.Instant?
 
   var isEmpty: Bool { cursor == nil }
@@ -32,7 +32,7 @@ struct FleetBatch {
     lines.count >= Self.reportLimit || bytes >= Self.byteLimit || counters.unsent >= FleetCounters.batch
   }
 
-  /// Adds a whole report, and the answers to the asks for it.
+  /// Adds a whole report, and the answers to the asks for this report.
   mutating func add(
     whole event: SinkEvent, answering asks: [Int], _ host: FleetHost, now: ContinuousClock.Instant
   ) throws {
@@ -55,7 +55,7 @@ struct FleetBatch {
     since = since ?? now
   }
 
-  /// Returns the body of the request: one JSON object a line.
+  /// Returns the body of the request: one JSON object per line.
   func body(_ host: FleetHost, stream: String) throws -> [UInt8] {
     var all = lines
     for count in counters.items() { all.append(try JSONValue.object(["count": count, "host": host.json]).encoded()) }
@@ -72,7 +72,7 @@ struct FleetBatch {
     return Array(all.joined(separator: [UInt8(ascii: "\n")]))
   }
 
-  /// Records that the fleet has the batch.
+  /// Records that the fleet has committed the batch, and empties the batch.
   mutating func markSent() {
     counters.markSent()
     (lines, ids, asks, answers, bytes, cursor, events) = ([], [], [], [], 0, nil, 0)
@@ -94,9 +94,9 @@ struct FleetBatch {
     asks.removeFirst()
   }
 
-  /// Removes the first whole report, which the fleet does not accept.
+  /// Removes the first whole report and its answers, because the fleet does not accept the report.
   ///
-  /// Returns the asks that no longer have an answer. Precondition: `firstReport` is not nil.
+  /// Returns the asks that the report answered. Precondition: `firstReport` is not nil.
   mutating func dropFirst() -> [Int] {
     let dropped = asks[0]
     answers.removeAll { $0.outcome == "sent" && dropped.contains($0.ask) }

@@ -1,7 +1,7 @@
 import CrashProtocol
 import CrashReport
 
-/// The requests to the fleet's service.
+/// The HTTP client of the fleet's service.
 public struct FleetClient: Sendable {
   private let url: SinkURL
   private let token: String?
@@ -9,8 +9,9 @@ public struct FleetClient: Sendable {
 
   /// Creates a client.
   ///
-  /// Fails if the URL is not valid, such as `https://fleet.example.org:8320`, or if the token is empty or contains
-  /// other characters than printable ASCII without blanks. Without a token, `http` needs a client certificate.
+  /// A URL is, for example, `https://fleet.example.org:8320`. Fails if the URL is not valid, or if the token is empty,
+  /// or contains a blank or a character that is not printable ASCII. Without a token, `http` needs a client
+  /// certificate.
   public init?(url: String, token: String?, http: HTTPClient) {
     let isGood = token.map { $0.utf8.allSatisfy { (0x21...0x7e).contains($0) } && !$0.isEmpty } ?? true
     guard let parts = Self.parts(url), isGood else { return nil }
@@ -36,13 +37,13 @@ public struct FleetClient: Sendable {
 
   /// What the fleet did not store of a committed batch.
   struct Receipt {
-    /// The numbers of refused items, with reasons; the fleet names only the first ones.
+    /// The refused items, by their number in the batch, with reasons; the fleet lists only the first ones.
     var refusals: [(item: Int, reason: String)]
     /// The number of refused items.
     var refused: Int
     /// The number of items that are older than the retention of the fleet.
     var expired: Int
-    /// What the fleet asks this host for.
+    /// The open asks: requests of the fleet to this host.
     var asks: [FleetAsk] = []
   }
 
@@ -61,9 +62,9 @@ public struct FleetClient: Sendable {
     }
   }
 
-  /// Where this machine is in the fleet.
+  /// The last state of this machine that the fleet has committed.
   struct Position {
-    /// The cursor that the machine committed last; nil if there is none.
+    /// The cursor after the machine's last committed batch; nil if there is none.
     var cursor: String?
     /// The open asks that the machine has answered.
     var answered: [Int]

@@ -16,7 +16,8 @@ struct FleetCounters {
   private struct Count {
     /// A random number that identifies this counter.
     ///
-    /// A counter that was forgotten and starts at 1 again is a new run for the fleet, which adds it to the earlier one.
+    /// If crash-forward has forgotten a counter, its next crash creates a counter with another number. The fleet then
+    /// adds the new count to the earlier one.
     let run = Int.random(in: 1...Int(Int32.max))
     var crashes = 0
     /// The facts of the group and its crash, which create the issue if the fleet does not have it yet.
@@ -31,7 +32,7 @@ struct FleetCounters {
   private var counts: [Key: Count] = [:]
   private var changed: Set<Key> = []
 
-  /// The number of counters that the fleet does not have yet.
+  /// The number of counters that have changed since the fleet received them.
   var unsent: Int { changed.count }
 
   /// Returns the hour of a crash by this machine's clock, in hours since 1970.
@@ -53,7 +54,7 @@ struct FleetCounters {
     changed.insert(key)
   }
 
-  /// Returns the members `count` of a batch.
+  /// Returns the changed counters, as the values of `count` in the lines of a batch.
   func items() -> [JSONValue] {
     changed.compactMap { key in
       counts[key].map { count in
@@ -66,7 +67,7 @@ struct FleetCounters {
     }
   }
 
-  /// Records that the fleet has all counters, and removes the counters that no longer change.
+  /// Records that the fleet has received all counters, and removes the counters that no longer change.
   mutating func markSent() {
     changed.removeAll()
     let newest = counts.keys.map(\.hour).max() ?? 0

@@ -9,8 +9,8 @@ struct FleetHost: Equatable {
 
   /// Takes the identity from a report.
   ///
-  /// crashd derives the id from the machine id, as systemd does for an application: HMAC-SHA256. In a container without
-  /// a machine id, the id is derived from the host name.
+  /// crashd derives the id from the machine id by HMAC-SHA256, as systemd does for an application-specific id. In a
+  /// container without a machine id, the id is derived from the host name.
   init(_ report: CrashReport) {
     name = report.machine?.host ?? ""
     machine = report.machine?.id ?? Self.hash("host", name) + Self.hash("name", name)

@@ -8,9 +8,9 @@ struct FleetMemory {
   /// What to do with an event.
   enum Verdict: Equatable {
     case new
-    /// The crash was sent as a whole report, which has moved to another group.
+    /// The crash was sent as a whole report, and its report now has another group.
     case moved
-    /// The crash is sent already. A crash that was only counted stays in the group that it had then.
+    /// The crash was already sent or counted. A crash that was only counted stays in the group in which it was counted.
     case repeated
   }
 

@@ -5,11 +5,11 @@ import CrashReport
 /// A bad deploy crashes thousands of processes in the same way. The first reports of a group show the cause, and one
 /// report per hour shows whether the cause is still the same.
 struct FleetPolicy {
-  /// The number of first reports of a group in a build that are sent.
+  /// The first crashes of a group in a build, up to this number, are sent as whole reports.
   static let first = 3
   /// The maximum number of groups that the policy remembers.
   ///
-  /// At this limit, the policy forgets all groups, and their next reports are sent as whole reports again.
+  /// At this limit, the policy forgets all groups, and their next crashes are sent as whole reports again.
   private static let limit = 4_096
 
   private struct Key: Hashable {
@@ -29,9 +29,11 @@ struct FleetPolicy {
   /// - Parameter perMinute: The rate limit of whole reports. Crashes above this limit are only counted.
   init(perMinute: Int) { pace = Pace(perMinute: perMinute) }
 
-  /// Returns whether the fleet receives this crash as a whole report, and remembers it as sent.
+  /// Returns whether the fleet receives this crash as a whole report.
   ///
-  /// If the fleet asked for the report, only the rate limit can prevent it.
+  /// If the result is true, the policy remembers the crash as sent.
+  ///
+  /// If the fleet asked for the report (`isAsked`), only the rate limit can make the result false.
   mutating func sendsWhole(_ report: CrashReport, isAsked: Bool = false, at now: ContinuousClock.Instant) -> Bool {
     let key = Key(group: report.group.key, program: report.process.name, build: report.process.buildID)
     let hour = FleetCounters.hour(of: report)

@@ -1,8 +1,8 @@
 import CrashReport
 
-// Answers the fleet's asks for the protection of classes.
+// Handles the fleet's requests (asks) to protect classes against use-after-free.
 extension FleetRunner {
-  /// The maximum number of different reasons for refusals in the log.
+  /// The maximum number of different refusal reasons that are logged as notices.
   private static let reasonLimit = 64
 
   /// Asks crashd to protect the classes that the fleet asked for, and sends the answers.
@@ -22,7 +22,7 @@ extension FleetRunner {
         around.board.change(Self.name) { $0.refusedAsks += 1 }
         work.batch.add(answer: ask, "refused")
       case .later(let why):
-        // The next answer of the fleet contains the ask again.
+        // Do not answer: the next response of the fleet contains the ask again.
         around.log(.debug, "\(Self.name): no \(what) yet: \(why)")
         continue
       case .unanswered(let why):
@@ -37,7 +37,8 @@ extension FleetRunner {
     work.batch.markSent()
   }
 
-  /// Logs each reason once, because a fleet can send asks without end.
+  /// Logs each reason once as a notice, and further times only for debugging, because a fleet can send asks without
+  /// end.
   private func logRefusal(of what: String, _ why: String, _ work: inout Work) {
     let isNew = work.loggedReasons.count < Self.reasonLimit && work.loggedReasons.insert(why).inserted
     around.log(isNew ? .notice : .debug, "\(Self.name): refused the \(what): \(why)")

@@ -6,7 +6,7 @@ import LinuxSystem
 extension FleetRunner {
   /// Sends the batch until the fleet has committed it, and acknowledges it in crashd.
   ///
-  /// Returns true after a stop.
+  /// Returns true if a stop was requested.
   mutating func flush(_ work: inout Work) throws(ClientError) -> Bool {
     guard let host = work.host, let cursor = work.batch.cursor else {
       // The host is unknown only if no event of the batch was readable. In this case, only acknowledge the unreadable
@@ -17,7 +17,8 @@ extension FleetRunner {
     }
     while true {
       let body = try? work.batch.body(host, stream: Self.stream(subscriber, cursor))
-      // A body that cannot be encoded waits, because the fleet would commit an empty one without its reports.
+      // If the body cannot be encoded, try again later. Do not send an empty body, because the fleet would commit it
+      // without the reports.
       switch body.map(client.send) ?? .later("cannot encode the batch", after: nil) {
       case .committed(let receipt):
         for (item, reason) in receipt.refusals {
@@ -26,7 +27,7 @@ extension FleetRunner {
         }
         expire(receipt.expired)
         work.asks.replace(receipt.asks)
-        // Both numbers come from a server, and their sum may overflow.
+        // Both numbers are untrusted input from a server, so their sum can overflow.
         let dropped = receipt.refused.addingReportingOverflow(receipt.expired)
         let lost = dropped.overflow ? work.batch.events : min(work.batch.events, dropped.partialValue)
         around.board.change(Self.name) { $0.delivered += work.batch.events - lost }
@@ -57,8 +58,8 @@ extension FleetRunner {
 
   /// Sends each whole report of the batch alone, and drops those that the fleet refuses.
   ///
-  /// If this program ends meanwhile, the reports are sent again, and the fleet recognizes them by their ids.
-  /// Returns true after a stop.
+  /// If this program ends meanwhile, the reports are sent again, and the fleet recognizes them by their ids. Returns
+  /// true if a stop was requested.
   private mutating func sendAlone(_ work: inout Work) -> Bool {
     while let (id, line) = work.batch.firstReport {
       switch client.send(line) {
@@ -88,7 +89,7 @@ extension FleetRunner {
   func acknowledge(_ work: inout Work) throws(ClientError) {
     guard let cursor = work.unacknowledged else { return }
     do throws(ClientError) { try around.client.acknowledge(cursor, subscriber: subscriber) } catch {
-      // crashd refuses a cursor of an earlier store.
+      // crashd refuses a cursor that an earlier store of crashd issued. Ignore this error.
       guard case .refused = error else { throw error }
     }
     work.unacknowledged = nil

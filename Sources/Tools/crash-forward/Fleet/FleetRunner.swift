@@ -5,9 +5,9 @@ import LinuxSystem
 
 /// Reads events from crashd, and sends them to the fleet in batches.
 ///
-/// A batch is acknowledged in crashd only after the fleet has committed it. Together with the batch, the fleet stores
-/// the cursor after the batch. When this program starts again, it continues at that cursor, even if crashd missed the
-/// acknowledgement, so no crash is counted twice.
+/// A batch is acknowledged in crashd only after the fleet has committed it. In the same transaction as the batch, the
+/// fleet stores crashd's cursor after the batch. When this program starts again, it continues at that cursor, even if
+/// crashd missed the acknowledgement, so no crash is counted twice.
 public struct FleetRunner: Sendable {
   static let name = "fleet"
   /// The time for which a whole report waits for further reports of its batch.
@@ -27,9 +27,9 @@ public struct FleetRunner: Sendable {
   ///   - subscriber: The name of the cursor in crashd.
   ///   - filter: Limits the runner to programs whose name contains this string.
   ///   - perMinute: The rate limit of whole reports.
-  ///   - allowsProtection: Whether the fleet may ask for the protection of a class.
+  ///   - allowsProtection: Whether the fleet may ask this host to protect a class against use-after-free.
   ///   - scrubber: The scrubber of the events. If nil, events are not scrubbed.
-  ///   - around: The other dependencies.
+  ///   - around: The client of crashd, the log, and the other dependencies.
   public init(
     _ client: FleetClient, subscriber: String, filter: String?, perMinute: Int, allowsProtection: Bool = false,
     scrubber: TextScrubber?, around: SinkRunner.Surroundings
@@ -70,11 +70,11 @@ public struct FleetRunner: Sendable {
     var asks = FleetAsks()
     var pace = CounterPace()
     var host: FleetHost?
-    /// The stream whose committed cursor is known.
+    /// The stream whose committed cursor was requested from the fleet.
     var resumed: String?
     /// A cursor that the fleet has committed, but that is not acknowledged in crashd yet.
     var unacknowledged: String?
-    /// The reasons for refusals of asks that the log has.
+    /// The logged reasons for which this host refused asks.
     var loggedReasons: Set<String> = []
   }
 
@@ -82,7 +82,7 @@ public struct FleetRunner: Sendable {
   ///
   /// Returns true if a stop was requested.
   private mutating func follow(_ work: inout Work) throws(ClientError) -> Bool {
-    // crashd sends unacknowledged events again. The policy and the counters of this run have already counted these
+    // crashd sends unacknowledged events again. `policy` and the counters of the batch have already counted these
     // events, and cannot recognize them in the new stream. Therefore send and acknowledge the batch first.
     try acknowledge(&work)
     if !work.batch.isEmpty, try flush(&work) { return true }
@@ -113,7 +113,7 @@ public struct FleetRunner: Sendable {
     }
   }
 
-  /// How long the runner waits for the next event; nil without a limit.
+  /// How long the runner waits for the next event before it sends the batch; nil without a limit.
   private func patience(_ work: Work) -> Duration? {
     guard let since = work.batch.since else { return nil }
     let now = around.now()
@@ -122,10 +122,10 @@ public struct FleetRunner: Sendable {
     return max(.zero, min(reports ?? counters, counters))
   }
 
-  /// Requests this machine's last committed cursor from the fleet, once for each store of crashd.
+  /// Requests this machine's last committed cursor from the fleet, once for each database (store) of crashd.
   ///
-  /// Returns true if the stream must begin again: the fleet has a committed cursor, which the runner must first
-  /// acknowledge in crashd.
+  /// Returns true if the stream must begin again, because the fleet has a committed cursor. The runner must first
+  /// acknowledge this cursor in crashd.
   private mutating func resume(_ work: inout Work, _ report: CrashReport, _ cursor: String) throws(ClientError) -> Bool
   {
     let (host, stream) = (work.host ?? FleetHost(report), Self.stream(subscriber, cursor))

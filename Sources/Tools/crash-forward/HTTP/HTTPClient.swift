@@ -4,9 +4,11 @@ import Synchronization
 
 /// The PEM files by which a client identifies itself to a TLS server.
 public struct ClientIdentity: Sendable, Equatable {
-  /// The path of the certificate, which can be followed by those between it and its authority.
+  /// The path of the certificate.
+  ///
+  /// The file can also contain the intermediate certificates, after the client's.
   public var certificate: String
-  /// The path of its key, which has no password.
+  /// The path of the certificate's private key, which has no password.
   public var key: String
 }
 
@@ -112,13 +114,13 @@ public final class HTTPClient: Sendable {
 extension HTTPClient.Answer {
   /// Maps the HTTP status to the outcome of an event.
   ///
-  /// If `quotesBody` is true, the message of a refusal is allowed to quote the response. `quotesBody` must be false if
-  /// the URL is a secret, because a server can repeat the URL in its response.
+  /// If `quotesBody` is true, the message of a refusal quotes the response. It must be false if the URL is a secret,
+  /// because a server can repeat the URL in its response.
   func delivery(from server: String, quotesBody: Bool = true) -> Delivery {
     switch status {
     case 200..<300: return .delivered
-    // The server's address in the settings can be wrong, so try again later. For example, a TLS server answers 400 to a
-    // client that does not use TLS.
+    // Until a server has accepted a request, its address in the settings can be wrong. Therefore try again later. For
+    // example, a TLS server answers 400 to a client that does not use TLS.
     case 400 where !hasTaken:
       return .later("\(server) answers 400 and has accepted nothing yet: is the address right?", maybeNever: true)
     // The server rejects only this event, because the server cannot parse the event or the event is too large.

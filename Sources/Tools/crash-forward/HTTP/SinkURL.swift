@@ -8,9 +8,8 @@ struct SinkURL: Sendable, Equatable {
   ///
   /// Log messages contain only this part of the URL.
   var host: String
-  /// The path.
   ///
-  /// The path is empty or begins with `/`.
+  /// The path, which is empty or begins with `/`.
   ///
   /// The path includes the query, if queries are allowed.
   var path: String

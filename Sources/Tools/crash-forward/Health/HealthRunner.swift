@@ -3,7 +3,7 @@ public import CrashProtocol
 import Glibc
 import LinuxSystem
 
-/// A receiver of the health of builds.
+/// A receiver of the health of builds: their crashes, requests and running time.
 ///
 /// Each receiver is used by one thread only.
 public protocol HealthSink: Sendable {
@@ -15,7 +15,8 @@ public protocol HealthSink: Sendable {
 
 /// Reads the health of builds from crashd each minute, and delivers it.
 ///
-/// crashd's counts are absolute. A failed delivery is therefore not repeated: the next delivery contains its counts.
+/// crashd's counts are absolute. A failed delivery is therefore not repeated: the next delivery includes the same
+/// crashes and requests.
 public struct HealthRunner: Sendable {
   private static let interval = Duration.seconds(60)
 
@@ -27,7 +28,7 @@ public struct HealthRunner: Sendable {
   /// - Parameters:
   ///   - sink: The receiver.
   ///   - filter: Limits the runner to programs whose name contains this string.
-  ///   - around: The other dependencies.
+  ///   - around: The client of crashd, the log, and the other dependencies.
   ///   - now_ns: The wall clock, in nanoseconds since 1970.
   public init(
     _ sink: any HealthSink, filter: String?, around: SinkRunner.Surroundings,

@@ -4,7 +4,7 @@ public import CrashReport
 /// Posts the requests of builds as session aggregates to Sentry: <https://develop.sentry.dev/sdk/telemetry/sessions/>.
 ///
 /// A request is a session. Sentry adds up the numbers that it receives, so the sink sends the increase since its last
-/// delivery. A file has the counts that Sentry has accepted, and survives restarts.
+/// delivery. The accepted counts are in a file (`SessionBook`), so that the sink continues after a restart.
 public struct SentrySessions: HealthSink {
   /// The name in log lines.
   public let name = "sentry-sessions"
@@ -18,10 +18,12 @@ public struct SentrySessions: HealthSink {
   private let dsn: SentryDSN
   private let http: HTTPClient
   private let book: SessionBook
-  /// The accepted counts; nil until the file was read.
+  /// The counts that Sentry has accepted; nil until the file was read.
   private var accepted: SessionBook.Counts?
 
-  /// Creates a sink for one project that keeps its counts in a file.
+  /// Creates a sink for one project.
+  ///
+  /// The sink keeps the accepted counts in `book`.
   public init(_ dsn: SentryDSN, http: HTTPClient, book: SessionBook) {
     (self.dsn, self.http, self.book) = (dsn, http, book)
   }
@@ -47,9 +49,10 @@ public struct SentrySessions: HealthSink {
     }
   }
 
-  /// Posts what has grown since the last delivery.
+  /// Posts the increase of the counts since the last delivery.
   ///
-  /// Each envelope is a transaction of its own, so that a failure of a later one repeats nothing.
+  /// The sink commits the counts of each envelope separately. If a later envelope fails, the earlier ones are not sent
+  /// again.
   public mutating func deliver(_ builds: [BuildHealth], at time_ns: UInt64) -> Delivery {
     var counts: SessionBook.Counts
     do { counts = try accepted ?? book.read(at: time_ns) } catch {
@@ -64,7 +67,8 @@ public struct SentrySessions: HealthSink {
       do { try book.prepare(counts) } catch { return .later("cannot write '\(book.path)': \(error)") }
       let delivery = post(sums.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }, at: time_ns)
       if case .later = delivery { return delivery }
-      // Sentry will never take refused counts. They would otherwise be sent again each minute.
+      // Treat refused counts as accepted, too. Otherwise they would be sent again each minute, although Sentry will
+      // never accept them.
       accepted = counts
       do { try book.commit() } catch { return .later("\(error)") }
       if case .refused = delivery { return delivery }
@@ -81,7 +85,7 @@ public struct SentrySessions: HealthSink {
     } catch { return .refused("cannot encode the sessions: \(error)") }
   }
 
-  /// Adds up the growth of the builds, and moves the counts.
+  /// Returns the increase since `counts`, by release and environment, and updates `counts`.
   func take(_ builds: [BuildHealth], from counts: inout SessionBook.Counts) -> [Attributes: Aggregate] {
     var sums: [Attributes: Aggregate] = [:]
     for build in builds {
@@ -89,8 +93,8 @@ public struct SentrySessions: HealthSink {
       let now = SessionBook.Sent(
         firstSeen: build.firstSeen, finished: requests.finished, failed: requests.failed, lost: requests.lost)
       let key = "\(build.uid)/\(build.program)/\(build.build)"
-      // The first delivery leaves out everything that crashd counted before that delivery. For a build that appears
-      // later, and for a build that crashd counts anew, the delivery contains the whole count.
+      // The first delivery omits everything that crashd counted before it. If crashd first saw a build after that
+      // delivery, or has restarted its count, the whole count of the build is delivered.
       let known = counts.builds[key].flatMap { $0.firstSeen == build.firstSeen ? $0 : nil }
       let isPast = counts.builds[key] == nil && build.firstSeen < counts.since
       let before = known ?? (isPast ? now : SessionBook.Sent(firstSeen: build.firstSeen))

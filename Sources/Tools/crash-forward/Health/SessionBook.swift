@@ -7,7 +7,9 @@ import LinuxSystem
 public struct SessionBook: Sendable {
   /// The accepted counts of one build.
   struct Sent: Codable, Equatable {
-    /// The time at which crashd first saw the build; crashd counts from 0 if the time changes.
+    /// The time at which crashd first saw the build.
+    ///
+    /// If this time changes, crashd has restarted the counts at 0.
     var firstSeen: String
     var finished = 0
     var failed = 0
@@ -16,7 +18,9 @@ public struct SessionBook: Sendable {
 
   /// The contents of the file.
   struct Counts: Codable, Equatable {
-    /// The time of the first delivery; what a build did earlier is not sent.
+    /// The time of the first delivery.
+    ///
+    /// Requests that crashd counted before this time are not sent.
     var since: String
     var builds: [String: Sent] = [:]
   }
@@ -38,9 +42,10 @@ public struct SessionBook: Sendable {
     do { return try JSONDecoder().decode(Counts.self, from: data) } catch { return new }
   }
 
-  /// Writes counts beside the file, before Sentry receives them.
+  /// Writes counts to a temporary file beside the file, before the sink sends them to Sentry.
   ///
-  /// If the disk is full, the call throws, and the counts must not be sent. Otherwise they would be sent again each time.
+  /// If the disk is full, the call throws, and the counts must not be sent. Otherwise they would be sent again each
+  /// time.
   func prepare(_ counts: Counts) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys]

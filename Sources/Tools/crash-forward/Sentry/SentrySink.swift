@@ -9,10 +9,10 @@ public struct SentrySink: Sink {
   ///
   /// If nil, the sink uses the program's annotation `environment`.
   public var environment: String?
-  /// The release.
+  /// The release, such as `shop@1.2`.
   ///
-  /// The release, such as `shop@1.2`; if nil, the sink uses the program's annotation `release`. Without this
-  /// annotation, the sink uses the program's name with the annotation `version` or the build id.
+  /// If nil, the sink uses the program's annotation `release`. Without this annotation, the sink uses the program's
+  /// name with the annotation `version` or the build id.
   public var release: String?
   /// The host name of this machine.
   public var host: String?

@@ -154,7 +154,9 @@ extension ForwardSettings {
       }
   }
 
-  /// Returns the path of a file, which is allowed to be only the name of a credential.
+  /// Returns the path of a file.
+  ///
+  /// `file` is an absolute path, or the name of a credential.
   fileprivate static func path(of file: String, _ credentials: String?) throws(SettingProblem) -> String {
     if file.hasPrefix("/") { return file }
     guard let credentials, !file.contains("/"), !file.isEmpty else {
@@ -180,7 +182,8 @@ extension SettingKey<ForwardSettings> {
         do throws(SettingProblem) { text = try SettingText.contents(of: found, limitBytes: 1 << 20) } catch {
           throw SettingProblem("'\(found)', the file of \(name): \(error.reason)")
         }
-        // Both PEM formats of a key with a password contain this word. A certificate has it only in a comment.
+        // Both PEM formats of a key with a password contain the word ENCRYPTED. A certificate contains it at most in a
+        // comment.
         guard text.contains("\(kind)-----"), kind == "CERTIFICATE" || !text.contains("ENCRYPTED") else {
           throw SettingProblem("'\(found)', the file of \(name), has no \(kind) in PEM without a password")
         }

@@ -7,7 +7,7 @@ public struct ForwardSettings: Sendable, Equatable {
   public struct Common: Sendable, Equatable {
     /// The rate limit in events a minute.
     public var perMinute: Int
-    /// Limits the sink to programs whose name contains this string.
+    /// The sink receives only crashes of programs whose name contains this string.
     public var program: String?
     /// Whether the privacy rules apply to the sink.
     public var scrubs = true
@@ -15,7 +15,6 @@ public struct ForwardSettings: Sendable, Equatable {
 
   /// The lowest logged level: error, warning, notice or debug; nil means notice.
   public var logLevel: String?
-  /// crashd's socket.
   ///
   /// The path of crashd's socket; if nil, `SocketPath.find` chooses the socket.
   public var crashdSocket: String?
@@ -88,7 +87,7 @@ public struct ForwardSettings: Sendable, Equatable {
   public var fleetURL: String?
   /// The token for the fleet, which is a secret.
   public var fleetToken: Secret?
-  /// Whether the fleet may ask crashd for the protection of a class.
+  /// Whether the fleet may request that crashd protects a class against use-after-free.
   public var allowsFleetProtection = false
   /// The path of the client certificate for the fleet.
   public var fleetCertificate: String?
@@ -96,7 +95,7 @@ public struct ForwardSettings: Sendable, Equatable {
   public var fleetKey: String?
   /// The common settings of the fleet's sink.
   ///
-  /// The rate limits whole reports; crashes above it are counted.
+  /// The rate limits whole reports. Crashes above the rate are only counted.
   public var fleet = Common(perMinute: 600)
 
   /// Creates settings in which no sink is enabled.

@@ -14,7 +14,7 @@ struct Pace {
     credit = max(.seconds(10) - interval, .zero)
   }
 
-  /// Returns the delay of the next event, and counts this event as sent.
+  /// Returns how long the next event must wait, and counts this event as sent.
   mutating func delay(at now: ContinuousClock.Instant) -> Duration {
     let next = max(due ?? now, now)
     due = next + interval

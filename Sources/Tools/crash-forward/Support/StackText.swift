@@ -1,6 +1,6 @@
 import CrashReport
 
-/// Descriptions of a crash that several sinks use.
+/// The texts that several sinks use to describe a crash.
 extension CrashReport {
   /// The main thread of a crash: the first crashing thread.
   ///

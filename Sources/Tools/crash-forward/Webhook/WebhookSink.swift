@@ -7,7 +7,7 @@ public struct WebhookSink: Sink {
   public enum Format: String, Sendable, CaseIterable {
     /// A JSON object with the fields of the summary.
     case json
-    /// A JSON object with one string in Slack's markup.
+    /// A JSON object with one member `text`, a string in Slack's markup.
     case slack
   }
 
@@ -19,7 +19,7 @@ public struct WebhookSink: Sink {
   ///
   /// If nil, the sink uses the program's annotation `environment`.
   public var environment: String?
-  /// The format.
+  /// The format of the body.
   ///
   /// The format determines how values are escaped, and which body is sent if there is no template.
   public var format = Format.json

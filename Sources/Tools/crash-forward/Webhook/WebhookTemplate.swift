@@ -47,9 +47,9 @@ public struct WebhookTemplate: Sendable, Equatable {
 
   /// Escapes the markup of Slack (`<`, `>`, `&`), and of Mattermost and Rocket.Chat (`@`, `](`).
   ///
-  /// Without escaping, a program's name could notify a whole channel, or hide a link. A zero-width space inside `@name`
-  /// and `](` prevents their interpretation as markup. The function replaces Unicode scalars, not `Character` values,
-  /// because a `<` with a combining mark is one `Character` that differs from `<`.
+  /// Without escaping, a program's name could notify a whole channel, or show a link under another text. A zero-width
+  /// space inside `@name` and `](` prevents their interpretation as markup. The function replaces Unicode scalars, not
+  /// `Character` values, because a `<` with a combining mark is one `Character` that differs from `<`.
   static func slackText(_ text: String) -> String {
     var result = ""
     var previous: Unicode.Scalar?

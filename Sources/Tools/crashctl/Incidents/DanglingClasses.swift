@@ -68,7 +68,7 @@ extension Dangling {
 
     @OptionGroup var subject: ClassScope
 
-    @Option(help: "Keep this many deallocated objects, 1 to 4096 (default: by statistics)")
+    @Option(help: "Keep this many deallocated objects, 1 to 4096 (default: chosen by crashd)")
     var limit: Int?
 
     @Option(

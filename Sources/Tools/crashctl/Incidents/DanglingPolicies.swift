@@ -13,7 +13,8 @@ extension Dangling {
         programs whose name contains NAME, before their policies are shown. The base level protects the listed classes \
         with a small quarantine (--base-budget), and the raised level protects them with a large one \
         (--raised-budget). A pin takes precedence over every other rule: "on" keeps the raised level, "off" disables \
-        protection, and with "automatic" the alarm and the stop rule set the level.
+        protection, and "automatic" lets the alarm (clearly more use-after-free crashes than usual) raise the level, \
+        and the stop rule lower it.
         """)
 
     @OptionGroup var legend: LegendOptions
@@ -24,7 +25,7 @@ extension Dangling {
     @Option(help: "Pin the protection: automatic, on or off")
     var pin: String?
 
-    @Option(help: ArgumentHelp("Protect automatically on an alarm: yes or no", valueName: "yes|no"))
+    @Option(help: ArgumentHelp("Raise the level automatically on an alarm: yes or no", valueName: "yes|no"))
     var automatic: YesOrNo?
 
     @Option(help: ArgumentHelp("Limit the quarantine of one process at the base level", valueName: "KiB"))

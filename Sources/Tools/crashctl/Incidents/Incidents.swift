@@ -8,9 +8,9 @@ struct Incidents: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "List non-fatal incidents: use-after-free, guarded faults and contained traps",
     discussion: """
-      Sources: quarantine and pages (use-after-free), guard (a fault that a guard recorded), isolated (a trap that ended \
-      a contained request or isolated work). Modes: absorb (the program continued), observe (recorded, not prevented), \
-      zero and diagnose (of the quarantine).
+      Sources: quarantine and pages (use-after-free), guard (a fault that a guard recorded), isolated (a trap that \
+      ended a contained request or isolated work). Modes: absorb (the program continued), observe (recorded, not \
+      prevented), zero and diagnose (policies of the quarantine).
       """,
     subcommands: [ListIncidents.self, ShowIncident.self, TopIncidents.self, FollowIncidents.self],
     defaultSubcommand: ListIncidents.self)
@@ -55,7 +55,7 @@ struct ListIncidents: ParsableCommand {
     commandName: "list", abstract: "List incidents (100 by default)",
     discussion: """
       On a terminal, one line combines the incidents of all processes that have the same kind and call site, and the \
-      line seen last comes first. In a pipe, each process has its own line, and the line seen last comes last.
+      incident seen last comes first. In a pipe, each process has its own line, and the incident seen last comes last.
       """)
 
   @OptionGroup var options: IncidentOptions
@@ -71,8 +71,8 @@ struct ListDangling: ParsableCommand {
     discussion: """
       One line counts all accesses of one kind, from one call site of a program, to objects of one class. It combines \
       all processes, the quarantine and guard pages. DELAY is the time between the last release and the access. FREED \
-      BY is the number of functions that released the objects (-v). ID is the id of the incident seen last. The line \
-      seen last comes first on a terminal, and last in a pipe.
+      BY is the number of functions that released the objects (-v). ID is the id of the incident seen last. The \
+      incident seen last comes first on a terminal, and last in a pipe.
       """)
 
   @OptionGroup var options: IncidentOptions
@@ -145,7 +145,7 @@ struct IncidentOptions: ParsableArguments {
 
   /// Lists items, such as incidents, that crashd returns page by page.
   ///
-  /// crashd returns the item that was seen last first.
+  /// crashd returns the items in the order of last seen, the newest first.
   func list<Item: Encodable>(
     of what: String, missing: @autoclosure () -> Failure, text: ([Item], Terminal, Bool) -> String,
     ask: (_ client: CrashClient, _ offset: Int?, _ limit: Int) throws(ClientError) -> [Item]

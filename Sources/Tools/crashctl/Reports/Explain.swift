@@ -6,7 +6,7 @@ import CrashProtocol
 struct Explain: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the rules behind the diagnosis of a crash",
-    discussion: "The current rules are applied. A report that older rules produced can have another diagnosis.")
+    discussion: "crashd applies its current rules. If older rules produced the report, its diagnosis can differ.")
 
   @Flag(help: "Show also the rules that do not apply")
   var all = false

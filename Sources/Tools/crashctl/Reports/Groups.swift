@@ -23,7 +23,7 @@ struct ListGroups: ParsableCommand {
       On a terminal, the group seen last comes first, and resolved groups are hidden. In a pipe, all groups are \
       listed, and the group seen last comes last. With --sort the greatest comes first.
 
-      A group also counts crashes whose reports were removed. The exceptions are --pid, --unit and --signal, because \
+      A group also counts crashes whose reports were removed. With --pid, --unit or --signal it does not, because \
       crashd keeps only the program and the hour of a removed report.
 
       Examples:

@@ -32,7 +32,7 @@ struct Import: ParsableCommand {
 
   private func line(_ imported: ImportedRecord) throws(Failure) -> String {
     if connection.json != .off { return try connection.text(imported) }
-    // The report can have been removed, or belong to a program with more rights.
+    // The report is nil if it was removed, or if its program has more rights than the caller.
     let report = try? connection.client.report(id: imported.id).report
     return ReportText.line(imported, report)
   }

@@ -9,8 +9,8 @@ struct Processes: ParsableCommand {
     discussion: """
       If a process is missing, crashctl doctor PID shows why. Users without full access see only their own processes.
 
-      MEMORY is what reports contain of stacks and of memory around registers: full, scrubbed (without texts), none \
-      (the program's choice), withheld or discarded (by privacy.no-memory in crashd's settings).
+      MEMORY tells how much memory (stacks, and memory around registers) reports contain: full, scrubbed (without \
+      texts), none (the program's choice), withheld or discarded (by privacy.no-memory in crashd's settings).
       """)
 
   @OptionGroup var legend: LegendOptions

@@ -81,6 +81,8 @@ extension DanglingText {
 public enum Sparkline: Sendable {
   private static let bars: [Character] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
 
+  /// Returns the bars.
+  ///
   /// Zero is a dot, to distinguish it from a small number.
   ///
   /// The greatest number has the highest bar.

@@ -39,8 +39,9 @@ public enum GuardText: Sendable {
       message: "there is no \(what) '\(word)' of guards" + (meant.isEmpty ? ": see crashctl guards set --help" : meant))
   }
 
-  /// Formats the overrides of modes, one line per program and kind, separately for implicit guards and guards at call
-  /// sites.
+  /// Formats the overrides of guard modes, one line per program and kind.
+  ///
+  /// Implicit guards and guards at call sites have separate lines.
   public static func list(_ services: [GuardService], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "NAME", minimum: 8, maximum: 24, style: .bold),

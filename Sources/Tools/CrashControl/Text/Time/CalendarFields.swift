@@ -8,7 +8,7 @@ struct CalendarFields {
 
   var date: [Int]
   var time: [Int]
-  /// The zone's abbreviation, such as `CET`, or empty if the fields do not come from a clock.
+  /// The zone's abbreviation, such as `CET`, or empty if the fields were not created from a time.
   private(set) var zone = ""
 
   init(_ seconds: Int, _ zone: Zone) {

@@ -9,9 +9,10 @@ public enum LocalTime: Sendable {
     CalendarFields(seconds, .utc).text(separator: "T") + "Z"
   }
 
-  /// Returns the time of the last nanosecond of a second.
+  /// Returns the time of the last microsecond of a second.
   ///
-  /// An upper limit uses this time, because lists show times without the fraction of the second.
+  /// The end of a period uses this time: lists show times without fractions, and the period must include a crash with
+  /// the same second.
   public static func rfc3339EndOfSecond(_ seconds: Int) -> String {
     rfc3339(seconds).dropLast() + ".999999Z"
   }
