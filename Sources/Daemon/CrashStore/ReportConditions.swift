@@ -7,8 +7,8 @@ import GRDB
 /// The SQL contains conditions only for fields that the filter sets. SQLite can then use an index for the order of the
 /// rows.
 ///
-/// If the filter has tags, the query starts with the rows of the filter's first tag. The index of these rows lists the
-/// reports in order and within the requested bounds.
+/// If the filter has tags, the query starts with the rows of the filter's first tag. The index of these rows has the
+/// order of the reports, so SQLite reads only the rows within the requested bounds.
 struct ReportConditions {
   private var conditions: [String] = []
   /// The conditions on the rows of the filter's first tag; empty if the filter has no tags.

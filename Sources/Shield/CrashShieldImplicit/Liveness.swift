@@ -19,7 +19,7 @@ enum Liveness {
     guard unknown(Int.min) - 1 == .min else { return "an overflowing difference does not give the least number" }
     let other = ImplicitGuards.probedPC
     // On a stack that the thread did not start with, such as the stack of a fiber, the call site cannot be determined.
-    // Do not report a reason, because on other threads of the process call sites may be known.
+    // Return no error in this case, because on other threads the call sites can still be determined.
     if places.contains(0) || other == 0 { return nil }
     guard places.first == places.last, places.first != other else {
       return "the call site of a fault is unknown: is this built without frame pointers?"

@@ -10,7 +10,8 @@ public struct ProxyAccess: Sendable {
 
   private let header: HTTPField.Name
 
-  /// Creates the access control for the name of a header, such as `Remote-User`; nil if the name is not valid.
+  /// Creates the access control that reads the user's name from a header, such as `Remote-User`; nil if the header's
+  /// name is not valid.
   public init?(header: String) {
     guard let name = HTTPField.Name(header) else { return nil }
     self.header = name

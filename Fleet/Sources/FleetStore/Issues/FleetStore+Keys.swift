@@ -25,8 +25,9 @@ extension FleetStore {
   /// Each move stops the batches of all tenants for a moment.
   private static let joinedAtOnce = 50
 
-  /// Finds groups that have the same crashes as an earlier group with a key of another version, and moves them to its
-  /// issue.
+  /// Finds groups whose crashes are also in an earlier group with a key of another version.
+  ///
+  /// Moves each of these groups to the issue of its earlier group.
   ///
   /// A group moves only if it is alone in an issue with the state `new`, and no operator merged or split it. Several
   /// services can call this at the same time. A call that finds nothing changes no issue.

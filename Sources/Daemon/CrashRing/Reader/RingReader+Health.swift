@@ -9,7 +9,7 @@ extension RingContents {
     public var finished: UInt64 = 0
     /// The number of requests that ended by an error or by a contained trap.
     ///
-    /// A request whose trap began a drain is not included, because its trap ends the process.
+    /// A request whose trap began a drain (an orderly shutdown) is not included: that trap is a crash of the process.
     public var failed: UInt64 = 0
     /// The program's annotation `release`; nil if there is none.
     public var release: String?

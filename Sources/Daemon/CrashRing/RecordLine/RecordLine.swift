@@ -78,7 +78,7 @@ extension RecordLine {
   /// The fields of the payload's header that contain the numbers of items that did not fit, each with the kind of loss
   /// that crashd counts.
   ///
-  /// Memory that did not fit is not counted as a loss, because a line never has room for the whole stack.
+  /// Stack memory that did not fit is not a loss, because a record line never has room for the whole stack.
   private static var cutFields: [(PartialKeyPath<cs_record_line_head>, String)] {
     [
       (\.cut_frames, "cutFrames"), (\.cut_images, "cutImages"), (\.cut_text_bytes, "cutText"),

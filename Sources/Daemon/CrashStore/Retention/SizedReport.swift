@@ -17,7 +17,8 @@ struct SizedReport {
   init(_ report: CrashReport, raw: [UInt8], limitBytes: Int) throws {
     self.report = report
     self.raw = raw
-    // A total without requests means that an earlier report of this crash dropped the requests because of its size.
+    // If the list of requests is empty and its total is not 0, an earlier revision of this report was too large, and
+    // lost the list.
     if let inFlight = report.inFlight, inFlight.requests.isEmpty, inFlight.total > 0 {
       self.report.losses["requestsTooLarge"] = inFlight.total
     }

@@ -125,7 +125,7 @@ extension StoreEpoch {
     }
   }
 
-  /// Returns the epoch of a database, and stores its key if the key is new.
+  /// Returns the epoch of a database, that is, the ID and the key of its cursors; stores the key if it is new.
   ///
   /// If storing the key fails, for example because the disk is full, the new key exists only in memory. In this case,
   /// cursors that this crashd issues are rejected after a restart.

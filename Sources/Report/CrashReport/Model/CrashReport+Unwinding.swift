@@ -14,7 +14,7 @@ extension CrashReport {
     public var shown: Source
     /// The number of equal frames, counted from the innermost frame.
     public var common: Int
-    /// The number of frames that the cross-check found.
+    /// The number of frames that the second unwinder found.
     public var found: Int
     /// The frames after the first difference that only the other unwinder found; at most 32.
     public var others: [OtherFrame]

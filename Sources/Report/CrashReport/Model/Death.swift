@@ -29,8 +29,8 @@ extension CrashReport {
     /// Whether one of the OOM kills in `oomKills` is attributed to this process; nil if there were none, or if SIGKILL
     /// did not end the process.
     public var oomVictim: Bool?
-    /// The number of processes in the control group that the OOM kills in `oomKills` possibly killed, including this
-    /// process.
+    /// The number of processes in the control group, including this one, each of which can be a victim of the OOM kills
+    /// in `oomKills`.
     ///
     /// The value is nil if `oomVictim` is nil.
     public var oomCandidates: Int?

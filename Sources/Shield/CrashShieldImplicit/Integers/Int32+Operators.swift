@@ -2,7 +2,7 @@
 public import CrashShieldPlain
 
 extension Int32 {
-  /// Returns the sum; records an overflow as `arithmetic`.
+  /// Returns the sum; records an overflow as a fault of the kind `arithmetic`.
   @_transparent
   public static func + (left: Int32, right: Int32) -> Int32 {
     let (result, isOver) = left.addingReportingOverflow(right)
@@ -10,7 +10,7 @@ extension Int32 {
     return handleArithmeticFault(.sum, Int32.self) ? (right < 0 ? .min : .max) : left._plainSum(right)
   }
 
-  /// Returns the difference; records an overflow as `arithmetic`.
+  /// Returns the difference; records an overflow as a fault of the kind `arithmetic`.
   @_transparent
   public static func - (left: Int32, right: Int32) -> Int32 {
     let (result, isOver) = left.subtractingReportingOverflow(right)
@@ -18,7 +18,7 @@ extension Int32 {
     return handleArithmeticFault(.difference, Int32.self) ? (right < 0 ? .max : .min) : left._plainDifference(right)
   }
 
-  /// Returns the product; records an overflow as `arithmetic`.
+  /// Returns the product; records an overflow as a fault of the kind `arithmetic`.
   @_transparent
   public static func * (left: Int32, right: Int32) -> Int32 {
     let (result, isOver) = left.multipliedReportingOverflow(by: right)
@@ -27,7 +27,7 @@ extension Int32 {
       ? ((left < 0) == (right < 0) ? .max : .min) : left._plainProduct(right)
   }
 
-  /// Returns the quotient, or 0 for a division by 0; records an overflow as `arithmetic`.
+  /// Returns the quotient; records a division by 0 or an overflow as a fault of the kind `arithmetic`.
   @_transparent
   public static func / (left: Int32, right: Int32) -> Int32 {
     let (result, isOver) = left.dividedReportingOverflow(by: right)
@@ -35,7 +35,7 @@ extension Int32 {
     return handleArithmeticFault(.quotient, Int32.self) ? (right == 0 ? 0 : .max) : left._plainQuotient(right)
   }
 
-  /// Returns the remainder, or 0 for a division by 0; records an overflow as `arithmetic`.
+  /// Returns the remainder; records a division by 0 or an overflow as a fault of the kind `arithmetic`.
   @_transparent
   public static func % (left: Int32, right: Int32) -> Int32 {
     let (result, isOver) = left.remainderReportingOverflow(dividingBy: right)
@@ -63,7 +63,7 @@ extension Int32 {
   @_transparent
   public static func %= (left: inout Int32, right: Int32) { left = left % right }
 
-  /// Returns the negated number; records an overflow as `arithmetic`.
+  /// Returns the negated number; records an overflow as a fault of the kind `arithmetic`.
   @_transparent
   public static prefix func - (number: Int32) -> Int32 {
     let (result, isOver) = (0 as Int32).subtractingReportingOverflow(number)

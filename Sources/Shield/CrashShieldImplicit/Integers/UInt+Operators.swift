@@ -2,7 +2,7 @@
 public import CrashShieldPlain
 
 extension UInt {
-  /// Returns the sum; records an overflow as `arithmetic`.
+  /// Returns the sum; records an overflow as a fault of the kind `arithmetic`.
   @_transparent
   public static func + (left: UInt, right: UInt) -> UInt {
     let (result, isOver) = left.addingReportingOverflow(right)
@@ -10,7 +10,7 @@ extension UInt {
     return handleArithmeticFault(.sum, UInt.self) ? .max : left._plainSum(right)
   }
 
-  /// Returns the difference; records an overflow as `arithmetic`.
+  /// Returns the difference; records an overflow as a fault of the kind `arithmetic`.
   @_transparent
   public static func - (left: UInt, right: UInt) -> UInt {
     let (result, isOver) = left.subtractingReportingOverflow(right)
@@ -18,7 +18,7 @@ extension UInt {
     return handleArithmeticFault(.difference, UInt.self) ? .min : left._plainDifference(right)
   }
 
-  /// Returns the product; records an overflow as `arithmetic`.
+  /// Returns the product; records an overflow as a fault of the kind `arithmetic`.
   @_transparent
   public static func * (left: UInt, right: UInt) -> UInt {
     let (result, isOver) = left.multipliedReportingOverflow(by: right)
@@ -26,7 +26,7 @@ extension UInt {
     return handleArithmeticFault(.product, UInt.self) ? .max : left._plainProduct(right)
   }
 
-  /// Returns the quotient, or 0 for a division by 0; records an overflow as `arithmetic`.
+  /// Returns the quotient; records a division by 0 or an overflow as a fault of the kind `arithmetic`.
   @_transparent
   public static func / (left: UInt, right: UInt) -> UInt {
     let (result, isOver) = left.dividedReportingOverflow(by: right)
@@ -34,7 +34,7 @@ extension UInt {
     return handleArithmeticFault(.quotient, UInt.self) ? 0 : left._plainQuotient(right)
   }
 
-  /// Returns the remainder, or 0 for a division by 0; records an overflow as `arithmetic`.
+  /// Returns the remainder; records a division by 0 or an overflow as a fault of the kind `arithmetic`.
   @_transparent
   public static func % (left: UInt, right: UInt) -> UInt {
     let (result, isOver) = left.remainderReportingOverflow(dividingBy: right)

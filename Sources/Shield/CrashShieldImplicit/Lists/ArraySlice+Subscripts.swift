@@ -2,11 +2,13 @@
 public import CrashShieldPlain
 
 extension ArraySlice {
-  /// The element at an index; the fallback value of its type if the index is out of bounds, recorded as `index`.
+  /// The element at an index; the fallback value of its type if the index is out of bounds.
   ///
-  /// A write out of bounds is dropped, and recorded as `mutation`. A change in place, such as `list[9].append(1)`,
-  /// changes a copy of the fallback value, which is then dropped. If the type has no fallback value or is trivial, the
-  /// change is recorded but not absorbed.
+  /// An index out of bounds is recorded as a fault of the kind `index`.
+  ///
+  /// A write out of bounds is dropped, and recorded as a fault of the kind `mutation`. A change in place, such as
+  /// `list[9].append(1)`, changes a copy of the fallback value, which is then dropped. If the type has no fallback
+  /// value or is trivial, the change is recorded but not absorbed.
   @inlinable
   public subscript(position: Int) -> Element {
     @_transparent
@@ -46,10 +48,13 @@ extension ArraySlice {
 }
 
 extension ArraySlice where Element: BitwiseCopyable {
-  /// The element at an index; the fallback value of its type if the index is out of bounds, recorded as `index`.
+  /// The element at an index; the fallback value of its type if the index is out of bounds.
   ///
-  /// A write out of bounds is dropped, and recorded as `mutation`. A change in place, such as `list[9] += 1` or
-  /// `&list[9]`, is recorded but not absorbed, because a C function may also write the elements after this one.
+  /// An index out of bounds is recorded as a fault of the kind `index`.
+  ///
+  /// A write out of bounds is dropped, and recorded as a fault of the kind `mutation`. A change in place, such as
+  /// `list[9] += 1` or `&list[9]`, is recorded but not absorbed, because a C function may also write the elements after
+  /// this one.
   @inlinable
   public subscript(position: Int) -> Element {
     @_transparent
@@ -79,9 +84,9 @@ extension ArraySlice where Element: BitwiseCopyable {
 }
 
 extension ArraySlice {
-  /// The elements of a range; an out-of-bounds range is clamped, and recorded as `range`.
+  /// The elements of a range; an out-of-bounds range is clamped, and recorded as a fault of the kind `range`.
   ///
-  /// A write out of bounds has no effect, and is recorded as `range`.
+  /// A write out of bounds has no effect, and is recorded as a fault of the kind `range`.
   public subscript(range: Range<Int>) -> ArraySlice<Element> {
     @_transparent
     get {
