@@ -52,7 +52,8 @@ public struct ShieldedElements<Element: Decodable>: Decodable {
 /// Replaces `[String: Value]`, whose decoding fails if one member is invalid. Each skipped member is recorded as a
 /// fault of the kind `json`, without the member's key. If the value is not an object, there are no members, and one
 /// fault of the kind `json` is recorded. A null or missing member has no members and is not a fault. Under `off` and
-/// `observe`, decoding throws the error, as without the wrapper. Use `JSONDecoder.shieldedDecode` to record the call site.
+/// `observe`, decoding throws the error, as without the wrapper. Use `JSONDecoder.shieldedDecode` to record the call
+/// site.
 @propertyWrapper
 public struct ShieldedMembers<Value: Decodable>: Decodable {
   /// The valid members of the decoded object.
