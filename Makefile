@@ -1,5 +1,5 @@
-# `make help` lists the targets. Each target installs the Debian packages that it needs. The last line of its output
-# states its results as figures.
+# `make help` lists the targets. Each target installs the Debian packages that it needs. Targets that check or measure
+# end their output with a line of figures.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -7,15 +7,16 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 SWIFT        ?= swift
-# The maximum number of tests that run at once. It is small, because most tests start processes, and CI has two cores.
-# .build-logs has the output of each run.
+# The maximum number of tests that run at once is small, because most tests start processes, and CI has two cores. The
+# file .build-logs/TARGET.log has the whole output of a target's tests.
 SWIFT_TEST    = scripts/run-tests .build-logs/$@.log $(SWIFT) test --experimental-maximum-parallelization-width 4
 PREFIX       ?= /usr/local
 FUZZ_SECONDS ?= 60
 
-# Debug: the build for tests. Release: the build of the installed programs, with a static Swift library. Dynamic: test
-# programs that link the shield as a server with a dynamic Swift library does. Static: the same programs with a static
-# Swift library, for the matrix. Demo: the programs of the demo, built as fast as possible.
+# The directories of the builds. .build has the debug build, for tests. RELEASE: the installed programs, with a static
+# Swift library. DYNAMIC: optimized test programs, with a dynamic Swift library. STATIC: the same programs with a static
+# Swift library, for docs/matrix.md. PRELOADED: test programs without the shield, for LD_PRELOAD. DEMO: the programs of
+# the demo, built as fast as possible.
 RELEASE := .build-release
 DYNAMIC := .build-dynamic
 STATIC  := .build-static
@@ -54,8 +55,8 @@ test-packages: build-packages
 build: build-packages ## @daily Build everything and the tests, in debug
 	$(SWIFT) build --build-tests
 
-# Only the release build sets this variable. The commit changes often, and with the variable, the debug programs would
-# be linked again after each commit.
+# Only the release build sets this variable. In the debug build it would cause a new link of all programs after each
+# commit.
 release: export CRASHSHIELD_COMMIT = $(shell git rev-parse --short=8 HEAD 2>/dev/null)
 release: build-packages ## @install Build the programs to install, with a static Swift library
 	@for product in $(RELEASE_PRODUCTS); do \
@@ -97,8 +98,8 @@ demo: build-packages ## @daily Show three crashes of an HTTP server and their re
 
 test: build test-debug ## @daily Build, and run all unit and end-to-end tests
 
-# The fastest checks run first. Long builds run in parallel to the checks, on cores that the checks do not use. Checks
-# that mostly wait run in parallel to checks that use the processor.
+# The fastest checks run first. Long builds run in parallel to the checks, on cores that the checks do not use. A check
+# that mostly waits runs in parallel to one that uses the processor.
 ci: check-format check-aarch64 build ## @daily Run what CI checks after `make test`
 	scripts/beside .build-logs/builds.log "$(MAKE) release sanitizer-builds" "$(MAKE) checks"
 	scripts/beside .build-logs/sanitizers.log "$(MAKE) test-address fuzz" "$(MAKE) test-release test-thread box containers docs measure-implicit"
@@ -123,8 +124,9 @@ check-format: test-packages
 check-aarch64:
 	scripts/check/aarch64
 
-# Runs a part of `make aarch64-matrix`. It needs Linux 6.7 and the Swift of Debian sid, which is not always installable.
-# If one of them is missing, the script exits with 75, and the target succeeds.
+# Runs a part of `make aarch64-matrix`, which needs Linux 6.7 and the Swift packages of Debian sid. sid's packages
+# cannot always be installed. If the kernel or the packages do not suffice, the script exits with 75, and the target
+# succeeds.
 check-aarch64-slice: test-packages aarch64-packages build
 	@scripts/check/aarch64-slice .build/debug/swift-crash-shieldPackageTests.xctest || [ $$? = 75 ]
 
@@ -159,12 +161,13 @@ check-signal-safety: build dynamic
 check-idle: build
 	scripts/measure/idle 2 .build/debug/crashd
 
-# Checks in the object code which calls the optimizer has devirtualized, and checks the use-after-free records of each
-# build.
+# Accesses freed objects in a debug and an optimized build, and checks that each access is recorded. The script expects
+# no record for a call that, by the object code, the optimizer has made direct.
 check-dangling: test-packages build dynamic
 	scripts/check/dangling debug=.build/debug/dangling-maker release=$(DYNAMIC)/release/dangling-maker
 
-# Checks implicit guards and casts in optimized code. The code that faults is plain Swift, without calls of guards.
+# Checks implicit guards and casts in optimized code. The code that faults is plain Swift: an import or a compiler flag
+# adds the guards.
 check-implicit: test-packages dynamic
 	scripts/check/implicit $(DYNAMIC)/release
 	scripts/check/casts $(DYNAMIC)/release
@@ -177,7 +180,7 @@ check-guards: dynamic
 	scripts/build/guard-cost $(DYNAMIC)/release .build-guards/program
 	scripts/check/guards .build-guards/program
 
-# Runs guard pages with other allocators.
+# Runs guard pages with glibc's malloc, jemalloc, tcmalloc and the address sanitizer.
 check-pages: test-packages
 	scripts/check/pages
 
@@ -185,8 +188,8 @@ dangling: test-packages build dynamic static ## @evidence Use freed objects in t
 	scripts/check/dangling --write docs/dangling.md debug=.build/debug/dangling-maker \
 	  release=$(DYNAMIC)/release/dangling-maker static=$(STATIC)/release/dangling-maker
 
-# Checks all limits on the shield's cost in five minutes. Each check takes the best of several runs, because other
-# programs slow some runs down.
+# Takes five minutes, and fails if the shield costs more than a limit. Each measurement is the best of several runs,
+# because other programs slow some runs down.
 measure: build ## @costs Measure what the shield costs, idle and in a crash
 	scripts/measure/idle 60 .build/debug/crashd
 	scripts/measure/threads
@@ -205,7 +208,8 @@ check-static: build
 check-unsupported:
 	scripts/check/unsupported
 
-# A short version of `make fault`, with and without a service manager that keeps descriptors (docs/decisions/0070).
+# A short version of `make fault`. The second run (--plain) has no service manager that keeps crashd's descriptors
+# (docs/decisions/0070).
 check-faults: build
 	Tests/EndToEnd/Faults/faults.py .build/debug --kills 10 --seconds 15
 	Tests/EndToEnd/Faults/faults.py .build/debug --kills 10 --seconds 15 --plain
@@ -244,7 +248,7 @@ demo-fleet: build ## @daily Crash programs on three simulated hosts, and show th
 	@scripts/step "build of crash-fleet" .build-logs/demo-fleet.log $(SWIFT) build $(FLEET) --product crash-fleet
 	@scripts/fleet/demo .build/debug .build-fleet/debug/crash-fleet
 
-# Needs root. The program runs in its own namespaces.
+# Needs root. The scripts run the fleet's services in their own namespaces.
 fleet-faults: fleet ## @evidence Kill leaders, services and links of a fleet, and write docs/fleet.md (root)
 	@scripts/install-packages $(FLEET_PACKAGES) patroni etcd-server
 	Tests/EndToEnd/Fleet/faults.py .build-fleet/release/crash-fleet --table docs/fleet.md
@@ -256,7 +260,7 @@ bench-fleet: release fleet $(BUGSINK)/bin/bugsink-manage ## @costs Measure a fle
 	scripts/fleet/bench latency.py .build-fleet/release/crash-fleet $(RELEASE)/release
 	scripts/fleet/bench hostile.py .build-fleet/release/crash-fleet $(RELEASE)/release
 
-# The reference of bench-fleet, with SQLite.
+# Bugsink, a server for crash reports with which bench-fleet compares crash-fleet. Here it stores into SQLite.
 $(BUGSINK)/bin/bugsink-manage: | test-packages
 	python3 -m venv $(BUGSINK)
 	$(BUGSINK)/bin/pip install -q bugsink==2.6.2
@@ -298,7 +302,8 @@ matrix: test-packages build dynamic static preloaded ## @evidence Crash in every
 	CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release CRASH_MAKER_STATIC=$(CURDIR)/$(STATIC)/release \
 	  CRASH_MAKER_PRELOADED=$(CURDIR)/$(PRELOADED) CRASHSHIELD_MATRIX=$(CURDIR)/docs/matrix.md $(SWIFT_TEST) --skip-build --filter CrashTests.MatrixTests
 
-# The root file systems of Debian sid are outside of git, and stay between runs. docs/aarch64.md has their sizes.
+# The targets for aarch64 unpack root file systems of Debian sid into .build-aarch64, which git ignores, and keep them
+# for the next run. docs/aarch64.md has their sizes.
 aarch64-packages:
 	@scripts/install-packages $(AARCH64_PACKAGES)
 
@@ -319,7 +324,7 @@ aarch64-test: aarch64-build build
 aarch64-handler: aarch64-build
 	scripts/measure/handler
 
-# Adds a whole emulated machine to the tree; it runs what qemu's user mode cannot run.
+# Adds a fully emulated machine to .build-aarch64, for the scenarios that qemu's user mode cannot run.
 aarch64-machine: aarch64-build
 	scripts/build/aarch64-machine
 
@@ -331,11 +336,12 @@ aarch64-peers: aarch64-build release ## @evidence Compare crash reporters on aar
 	scripts/under-qemu scripts/peers $(RELEASE)/release .build-aarch64-dynamic/release/crash-maker .build-logs/aarch64-peers.md \
 	  .build-aarch64-peers
 
-# Tests the targets without package dependencies. These targets contain all C code and all unsafe Swift code.
-# LeakSanitizer is off, because it reports the test runner's own leaks. The sanitizer is set to return NULL for a
-# failing allocation, as malloc does without sanitizers. Only test-debug compares with llvm-symbolizer and checks the
-# lines of faults. Under a sanitizer these tests would compare the sanitizer's own code, whose debug information has
-# only lines. ThreadSanitizer skips the targets that contain only single-threaded code.
+# The sanitizers test only the targets without package dependencies. These targets contain all C code and all unsafe
+# Swift code. LeakSanitizer is off, because it reports the test runner's own leaks. allocator_may_return_null makes a
+# failing allocation return NULL, as malloc does without sanitizers. ASAN_SKIP excludes the tests that compare frames
+# with llvm-symbolizer or check the lines of faults. Under a sanitizer these tests would also compare the sanitizer's
+# own code, whose debug information has only lines. ThreadSanitizer skips the targets that contain only single-threaded
+# code.
 SANITIZED     = CRASHSHIELD_CORE=1 $(SWIFT) build --build-tests
 SANITIZED_RUN = TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1
 ASAN_SKIP    := OracleTests|ImplicitLineTests|CastsLineTests
@@ -401,7 +407,7 @@ bench-end: release ## @costs Measure how long a crash takes to close connections
 	Benchmarks/Service/end.py $(RELEASE)/release
 	scripts/measure/run-on
 
-# The target prints ratios, because ratios are comparable between machines. With HOSTILE_CALLS=1000000 the target takes
+# The results are ratios, because ratios are comparable between machines. With HOSTILE_CALLS=1000000 the target takes
 # ten minutes more.
 HOSTILE_CALLS ?= 2000
 bench-hostile: release ## @costs Measure hostile input to each parser, and hostile clients
@@ -437,8 +443,8 @@ measure-implicit: dynamic ## @costs Count what CrashShieldImplicit and CrashShie
 measure-requests: ## @costs Measure what a request adds to a call
 	@scripts/measure/requests
 
-# The server takes ten minutes to build the first time. The servers take turns in one run, so their ratios are
-# comparable.
+# The first build of the server takes ten minutes. In one run, the servers of all modes alternate, so the ratios of
+# their throughputs are comparable.
 bench-containment: ## @costs Measure the throughput of a server in each mode of containment
 	@for path in fast io yield; do \
 	  echo "$$path:"; scripts/measure/containment --build --path $$path || exit; \

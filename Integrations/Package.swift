@@ -5,7 +5,7 @@
 // itself needs all traits: swift build --enable-all-traits
 import PackageDescription
 
-// Swift 6.2 does not have this warning group, and refuses it.
+// Swift 6.2 does not know the warning group ExplicitSendable, and rejects the setting.
 #if compiler(>=6.3)
   let warnings: [SwiftSetting] = [.treatWarning("ExplicitSendable", as: .error)]
 #else
@@ -26,7 +26,7 @@ func shield(_ name: String) -> Target.Dependency { .product(name: name, package:
 
 /// Products of other packages.
 ///
-/// SwiftPM fetches them only if one of the traits is enabled.
+/// SwiftPM fetches these packages only if one of `traits` is enabled.
 struct Products {
   let traits: Set<String>
 

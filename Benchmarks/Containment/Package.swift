@@ -1,6 +1,6 @@
 // swift-tools-version: 6.2
-// Measures the throughput of a Hummingbird server in each mode of containment. This is a separate package, so that
-// packages that depend on the library do not build Hummingbird.
+// Measures the throughput of a Hummingbird server in each mode of containment (what a trap in a request ends). This is
+// a separate package, so that packages that depend on the library do not build Hummingbird.
 import PackageDescription
 
 let package = Package(

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Models the pool on machines with more processors: one queue with one lock, or a queue for each seat with stealing.
+"""Models Swift's thread pool on machines with many processors: one queue with one lock, or a queue for each seat.
 
 Usage: model.py [--hold NS] [--local NS]
 
@@ -22,7 +22,7 @@ END_NS = 3_000_000
 
 def one_queue(width: int, run_ns: float, hold_ns: float) -> float:
     chance = random.Random(1)
-    # Each job adds the next job, so the queue is never empty. The seats (threads of the pool) share only the lock.
+    # Each job adds the next job, so the queue is never empty, and the seats wait only for its lock.
     free_at = busy = 0.0
     seats = [(chance.uniform(0, run_ns), seat) for seat in range(width)]
     heapq.heapify(seats)

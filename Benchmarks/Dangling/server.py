@@ -37,7 +37,7 @@ def load(server, way, seconds):
             ["wrk", f"-t{THREADS}", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", f"http://127.0.0.1:{port}/"],
             capture_output=True, text=True, check=True, timeout=seconds + START_TIMEOUT_S,
         ).stdout
-        # While other programs use the machine, the server's processor time is more reliable than its rate of requests.
+        # Reads the server's processor time, which other programs on the machine change less than its rate of requests.
         fields = open(f"/proc/{process.pid}/stat", encoding="ascii").read().rsplit(")", 1)[1].split()
         cpu_s = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
         resident = int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{process.pid}/status", encoding="ascii").read())[1])
@@ -52,8 +52,7 @@ def load(server, way, seconds):
         raise SystemExit(f"server.py: {way}: wrk met errors:\n{wrk}")
     found = json.loads(said)
     found["requests_1_s"] = float(re.search(r"Requests/sec:\s+([\d.]+)", wrk)[1])
-    # Matches only at the start of a line, where the line of the 99th percentile has its number. The end of an earlier
-    # line can be "87.99%".
+    # Matches "99%" only at the start of a line, because the end of an earlier line can be "87.99%".
     found["latency_99"] = re.search(r"^\s*99%\s+(\S+)", wrk, re.MULTILINE)[1]
     found["resident_kib"] = resident
     found["cpu_us"] = cpu_s * 1e6 / int(re.search(r"(\d+) requests in", wrk)[1])

@@ -1,8 +1,9 @@
-"""Measures how many events Bugsink stores and groups per second: the reference of fleet.py.
+"""Measures how many events Bugsink, another crash server, stores and groups per second. fleet.py compares crash-fleet
+with it.
 
-Bugsink runs as its own template for one server sets it up, with gunicorn, its workers and SQLite. Only its limits of events
-are raised, which would end the run after a thousand events. The events are those that crash-forward sends to Sentry for the
-crash of fleet.py.
+Bugsink runs as its own template for one server sets it up, with gunicorn, its workers and SQLite. Only its limits of
+events are higher here, because they would end the run after a thousand events. The events are those that crash-forward
+sends to Sentry for the crash of fleet.py.
 """
 
 import http.client

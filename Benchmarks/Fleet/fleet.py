@@ -7,13 +7,13 @@ Usage: fleet.py CRASH_FLEET BINARIES [--reports N] [--batch N] [--clients N] [--
 CRASH_FLEET is the program, and BINARIES contains crashctl, crashd and crash-maker. scripts/fleet/postgres runs this program
 beside a private PostgreSQL; fsync is on.
 
-Reports: whole reports of one real crash, each with its own id, of HOSTS hosts and 200 groups. All bodies are made before
-the measured time. A report is counted when the answer says that it is committed.
+Reports: whole reports of one real crash, each with its own id, of HOSTS hosts and 200 groups. The bodies of all
+requests are made before the measured time. A report counts when the answer says that it is committed.
 
 Counters: hosts that send one counter a minute each, for SECONDS seconds, through a few connections.
 
-Bugsink: events a second of a Bugsink that is installed in VENV, for the same crash, before and after the fleet's reports.
-The ratio is that of the medians. See bugsink.py.
+Bugsink: the events per second of a Bugsink that is installed in VENV, for the same crash, before and after the fleet's
+reports. The printed ratio is that of the medians. See bugsink.py.
 """
 
 import argparse
@@ -75,7 +75,8 @@ def bodies(parts, count, batch, hosts, client, compress):
 
 
 def send(port, token, batches, start, results, headers):
-    """Sends the batches, and puts the number of committed reports and the times of the requests."""
+    """Sends the batches of one client. Puts the number of committed reports, and the times of the requests, into
+    `results`."""
     connection = http.client.HTTPConnection("127.0.0.1", port)
     headers = {"Authorization": f"Bearer {token}"} | headers
     start.wait()

@@ -3,11 +3,11 @@
 
 Usage: growth.py CRASH_FLEET BINARIES [--stored N,N,...] [--runs N]
 
-scripts/fleet/postgres runs this program beside a private PostgreSQL. Each number of stored reports has a database of its
-own, with 1,000 issues, 1,000 hosts and 20 builds, whose reports are spread over 30 days. The rows are those that ingest
-stores, except that only the newest report of each issue is whole; the others are short, and no page opens them. pgbench
-runs each query with random parameters, in turns over the databases. The program fails if a median grows by more than the
-square root of the number of reports.
+scripts/fleet/postgres runs this program beside a private PostgreSQL. Each number of stored reports has a database of
+its own, with 1,000 issues, 1,000 hosts and 20 builds, whose reports are spread over 30 days. The rows are those that
+crash-fleet stores, except that only the newest report of each issue is whole. The others are short, and no page opens
+them. pgbench runs each query with random parameters, in turns over the databases. The program fails if a median time
+grows by a larger factor than the square root of the number of reports.
 
 Pages: a reader opens the pages of `crash-fleet web` of each database, with random issues, reports and hosts, in turns.
 The time of a page ends with its last byte.
@@ -69,8 +69,8 @@ QUERIES = {
         " order by last_seen desc, id desc limit 100",
     "one report": "select body from report where tenant = 1 and id = lpad(to_hex(:report::bigint), 32, '0')::uuid",
     "newest 50 reports of an issue":
-        # A plain join would read all reports of the issue: 130 ms of 10,000 reports. This one merges the indexes of the
-        # partitions.
+        # A plain join would read all reports of the issue: 130 ms for 10,000 reports. This join merges the indexes of
+        # the partitions instead.
         "select r.id, r.time, h.name from alias a cross join lateral ("
         "select id, least(time, received) time, host from report where alias = a.id order by 2 desc, id desc limit 50) r"
         " join host h on h.id = r.host where a.issue = :issue::bigint order by r.time desc limit 50",
@@ -88,7 +88,7 @@ QUERIES = {
         " and h.machine = lpad(to_hex(:host::bigint), 32, '0')::uuid and c.stream = 's@e'",
 }
 
-# The paths of pages, with the fields of read().
+# The paths of the web pages. read() replaces the names in braces.
 PAGES = {
     "issues": "/issues",
     "issues with the most crashes": "/issues?sort=count",
@@ -165,7 +165,7 @@ def table(kind, items, databases, measure):
         ordered = [sorted(times[stored]) for stored in databases]
         medians = [fleet.percentile(values, 0.5) for values in ordered]
         slowest = max([slowest] + [fleet.percentile(values, 0.99) for values in ordered])
-        # Shorter times than 1 ms depend on the caches more than on the number of rows.
+        # Takes times below 1 ms as 1 ms, because they depend more on the caches than on the number of rows.
         growth = max(medians[-1], 1) / max(medians[0], 1)
         highest = max(highest, growth)
         cells = [f"{median:.2f} ms, {fleet.percentile(v, 0.99):.2f} ms" for median, v in zip(medians, ordered)]
@@ -195,7 +195,8 @@ def main():
         "page", PAGES, names, lambda stored, path: [read(readers[stored], path) for _ in range(options.runs // 4)])
     slowest, highest = (max(pair) for pair in zip(queries, opened))
     print(f"slowest p99 {slowest:.0f} ms, highest growth {highest:.1f}, load {os.getloadavg()[0]:.1f}")
-    # A query that reads every row would grow as the reports do. This bound is far from both: the square root.
+    # The time of a query that reads every row grows as the number of reports does, and that of a good query hardly. The
+    # square root is far from both.
     if highest > (options.stored[-1] / options.stored[0]) ** 0.5:
         sys.exit(f"growth.py: a median grows by {highest:.1f}")
 

@@ -8,8 +8,8 @@ SECONDS seconds, in turns without and with all attacks at once. Its pace is PACE
 another. The attackers run with the lowest priority, because they are other machines in reality.
 
 Attacks: wrong tokens; bodies of 1 GiB, with and without a length; zip bombs; deep JSON; clients that send a byte at a
-time; and a tenant that sends reports with the ids of the good client. All but the first have a valid token of their own
-tenant, which is the worse case.
+time; and a tenant that sends reports with the ids of the good client. All attackers but the first have a valid token of
+their own tenant, which lets them do more harm.
 """
 
 import argparse
@@ -116,7 +116,7 @@ def send(port, token, batches, seconds, pace):
                 break
             if response.status not in (429, 503):
                 sys.exit(f"hostile.py: {response.status}")
-            # As crash-forward, whose first delay is a quarter of a second.
+            # Sends the batch again after a quarter of a second, the first delay of crash-forward.
             connection.close()
             time.sleep(0.25)
         stored += BATCH
@@ -159,7 +159,7 @@ def main():
     good, total = batches(parts), 0
     rates, slowest = {False: [], True: []}, {False: [], True: []}
     counts = multiprocessing.Array("q", len(ATTACKS), lock=False)
-    # The first turn warms up the database and the service.
+    # Warms up the database and the service before the measured turns.
     total += send(service.port, service.token, good, options.seconds / 2, options.pace)[0]
     for _ in range(options.turns):
         for is_attacked in (False, True):

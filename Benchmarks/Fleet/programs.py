@@ -47,7 +47,8 @@ def host(binaries, directory, sink, settings):
         [binaries / "crashd", "--runtime-directory", f"{directory}/run", "--state-directory", f"{directory}/state"],
         environment, awaited="listening")
     forward, _ = start([binaries / "crash-forward", "--config", "/dev/null"], environment)
-    # A new subscriber begins with the next crash, and no event shows that it is ready.
+    # crash-forward receives only crashes after its subscription, which no event announces, so this polls the list of
+    # subscribers.
     for _ in range(600):
         listed = subprocess.run([binaries / "crashctl", "subscribers"], env=environment, capture_output=True, text=True)
         if sink in listed.stdout:

@@ -131,8 +131,7 @@ def cost_of_attach(daemon: Daemon, hello: bytes, make, messages: list[bytes], ki
         attach(daemon, hello, descriptors, messages)
         for number in descriptors:
             os.close(number)
-    # Waits for the report of the last ring, because crashd reads a ring only after the client has closed the
-    # connection.
+    # Waits for the report of the last ring: crashd reads a ring only after the client has closed its connection.
     service.call(daemon.varlink, "AwaitProcess", {"pid": os.getpid(), "timeout_ms": 600_000})
     service.settled(daemon)
     return (daemon.cpu_s() - before) / count / kib

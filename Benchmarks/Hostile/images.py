@@ -45,8 +45,8 @@ def leb(value: int) -> bytes:
             return out
 
 
-# The DWARF abbreviation 1 is a unit, 2 a function with name, address and length, 3 an empty block, and 4 an inlined
-# call of the first function.
+# DWARF abbreviations for the entries of the images: 1 is a unit, 2 a function with name, address and length, 3 an empty
+# block, and 4 an inlined call of the first function.
 ABBREVIATIONS = (leb(1) + leb(0x11) + b"\1" + leb(0x11) + leb(1) + leb(0x12) + leb(6) + b"\0\0"
                  + leb(2) + leb(0x2E) + b"\1" + leb(0x03) + leb(8) + leb(0x11) + leb(1) + leb(0x12) + leb(6) + b"\0\0"
                  + leb(3) + leb(0x0B) + b"\1" + b"\0\0"

@@ -123,7 +123,7 @@ def run(binaries: pathlib.Path, folder: pathlib.Path, way: str, is_loaded: bool,
     if is_loaded:
         load = subprocess.Popen(["wrk", "-t1", f"-c{LOAD_CONNECTIONS}", "-d60", f"http://127.0.0.1:{server.port}/cart"],
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        # Waits until the server has used 0.2 s of processor time: then it is busy.
+        # Waits until the server is busy: it has then used 0.2 s of processor time.
         start = used_s(server.process.pid)
         await_true("wrk sends nothing", lambda: used_s(server.process.pid) - start >= 0.2)
     crash = server.connect()

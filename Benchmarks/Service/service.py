@@ -170,7 +170,7 @@ def make_rings(binaries: pathlib.Path, folder: pathlib.Path) -> list:
 
 def measure_ingest(binaries: pathlib.Path, folder: pathlib.Path, rings: list, crashes: int, clients: int) -> float:
     daemon = Daemon(binaries, folder)
-    # Stores some crashes before the measurement, so that crashd has already read the symbols.
+    # Stores some crashes before the measurement, so that crashd has already read the symbols of all images.
     for count in (len(rings), 2 * len(rings), 2 * len(rings) + WARM_UP):
         sender(daemon, rings, count - daemon.stored(), 1)
         daemon.await_stored(count)
@@ -274,8 +274,8 @@ def measure_list(binaries: pathlib.Path, folder: pathlib.Path, reports: int, run
     return result
 
 
-# Each row has only the columns that the lists of reports read. It has no JSON of a report, because a real report has
-# about 30 KB, which is too much for a million rows.
+# Each row has only the columns that lists of reports read, without a report's JSON of about 30 KB, which is too much
+# for a million rows.
 FILL = """
 WITH RECURSIVE n (i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last)
 INSERT INTO reports (id, time, pid, uid, name, executable, signal, reason, sentence, function, file, line, group_key,
@@ -311,8 +311,8 @@ def measure_growth(binaries: pathlib.Path, folder: pathlib.Path, rings: list, si
     calls = {"list": ("List", {"limit": 100, "count": True}), "groups": ("Groups", {"limit": 100}),
              "show": ("Get", {}), "status": ("Status", {})}
     table: dict[str, list[float]] = {}
-    # Store complete reports before the first call of fill(). fill() adds only older rows, so that the newest report,
-    # which `show` reads, is complete.
+    # Stores complete reports before the first call of fill(), which adds only older rows. So the newest report, which
+    # `show` reads, is complete.
     daemon = Daemon(binaries, folder)
     sender(daemon, rings, 2 * len(rings), 1)
     daemon.await_stored(2 * len(rings))
@@ -330,7 +330,7 @@ def measure_growth(binaries: pathlib.Path, folder: pathlib.Path, rings: list, si
                 begin = time.monotonic()
                 call(daemon.varlink, method, parameters)
                 times.append((time.monotonic() - begin) * 1000)
-            # Use the minimum of many runs, because other work on the machine only adds time.
+            # Takes the minimum of many runs, because other work on the machine only adds time.
             table.setdefault(f"{name}, ms", []).append(min(times))
         rates = []
         for _ in range(3):
@@ -348,7 +348,7 @@ def measure_growth(binaries: pathlib.Path, folder: pathlib.Path, rings: list, si
     for name, values in table.items():
         ratio = values[-1] / max(values[0], 0.01)
         print(f"{name:28}" + "".join(f"{value:14.2f}" for value in values) + f"{ratio:16.2f}", flush=True)
-        # Add 1 ms to each time, because the socket adds about one millisecond to each call.
+        # Adds 1 ms to each time, about the time that the socket takes in each call, so that short calls do not fail.
         if (values[-1] + 1) / (values[0] + 1) > GROWTH_NOISE * math.log(sizes[-1]) / math.log(sizes[0]):
             worse.append(f"{name} grows by {ratio:.1f} from {sizes[0]} to {sizes[-1]} reports")
     return worse

@@ -32,8 +32,8 @@ def from_json_lines(text):
     chains = []
     for line in text.splitlines():
         frames = [Frame(s["FunctionName"], normal_path(s["FileName"]), s["Line"]) for s in json.loads(line)["Symbol"]]
-        # A file name without a directory is ignored, because it does not come from debug information. llvm-symbolizer
-        # takes it from the FILE symbol before the function's symbol.
+        # Ignores a file name without a directory: llvm-symbolizer takes it from the FILE symbol before the function's
+        # symbol, and not from debug information.
         frames = [f if "/" in f.file else f._replace(file="") for f in frames]
         chains.append([f for f in frames if f.name or f.file])
     return chains

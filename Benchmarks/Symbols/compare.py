@@ -19,9 +19,9 @@ import tools
 COUNT = 5000
 FRAMES = 64  # frames of a crash
 
-# The goals: the share of complete chains of functions in percent, the CPU seconds of building a whole and a partial
-# cache, the size of the cache in MB, the instructions of one look-up, and the ratio of llvm-symbolizer's time to the
-# cache's time.
+# The goals: the share of addresses with the right chain of functions (from inlined ones to the outermost) in percent,
+# the CPU seconds of building a whole and a partial cache, the size of the cache in MB, the instructions of one look-up,
+# and the ratio of llvm-symbolizer's time to the cache's time.
 GOALS = {"whole chains": 100.0, "build": 1.5, "lazy": 0.4, "file": 34.0, "instructions": 250, "ratio": 160}
 
 

@@ -8,9 +8,9 @@ let input = try FileHandle.standardInput.readToEnd() ?? Data()
 let backtrace = try JSONDecoder().decode(Backtrace.self, from: input)
 guard let symbolicated = backtrace.symbolicated() else { exit(1) }
 
-/// In a chain, inlined frames come first.
+/// Whether the next frame is the first one of a chain.
 ///
-/// A frame that is not inlined is the last frame of a chain.
+/// A chain has its inlined frames first, and ends with the frame that is not inlined.
 var isFirst = true
 for frame in symbolicated.frames {
   if isFirst { print(frame.captured.originalProgramCounter) }

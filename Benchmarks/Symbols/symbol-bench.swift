@@ -36,7 +36,9 @@ func readAddresses() -> [UInt64] {
   return addresses
 }
 
-/// Looks up all addresses, and sums numbers of the results, so that the optimizer does not remove the look-ups.
+/// Looks up all addresses.
+///
+/// Sums up numbers of the results, so that the optimizer does not remove the look-ups.
 func search(_ cache: SymbolCache, _ addresses: [UInt64]) -> (places: Int, sum: UInt64) {
   var places = 0
   var sum: UInt64 = 0

@@ -1,8 +1,9 @@
-# crashd with crashctl, crash-forward and libcrashshield.so. The context is the directory of the packages of `make deb`:
+# crashd with crashctl, crash-forward and libcrashshield.so. The build context is the directory with the packages of
+# `make deb`:
 #
 #   docker build -t crashd -f packaging/container/crashd.Dockerfile .build-deb
 #
-# The files are unpacked and the packages are not installed, because they depend on systemd.
+# The Dockerfile unpacks the packages and does not install them, because they depend on systemd.
 ARG BASE=debian:bookworm-slim
 
 FROM ${BASE} AS unpacked

@@ -1,9 +1,9 @@
-# crash-fleet, the service that stores the crashes of many machines. The context is the directory of the packages of
-# `make deb-fleet`:
+# crash-fleet, the service that stores the crashes of many machines. The build context is the directory with the
+# packages of `make deb-fleet`:
 #
 #   docker build -t crash-fleet -f packaging/container/fleet.Dockerfile .build-deb
 #
-# The files are unpacked and the package is not installed, because it depends on systemd.
+# The Dockerfile unpacks the package and does not install it, because it depends on systemd.
 ARG BASE=debian:bookworm-slim
 
 FROM ${BASE} AS unpacked
@@ -19,7 +19,8 @@ RUN apt-get update \
     && useradd --uid 10002 --gid 10002 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin crashfleet
 COPY --from=unpacked /unpacked/usr/bin/crash-fleet /usr/bin/crash-fleet
 COPY --from=unpacked /unpacked/usr/share/doc/swift-crash-shield-fleet/copyright /usr/share/doc/swift-crash-shield-fleet/copyright
-# The environment overrides the settings in /etc/crash-fleet/crash-fleet.yaml. In a container, loopback is of no use.
+# The service listens on all addresses, because in a container no other machine reaches loopback, the default. The
+# variable overrides /etc/crash-fleet/crash-fleet.yaml.
 ENV CRASH_FLEET_LISTEN_HOST=::
 USER 10002:10002
 EXPOSE 8320

@@ -1,6 +1,6 @@
 // Loads libcurl at the first request of crash-forward. crashd and crashctl are the same file as crash-forward. Without
-// this file, they would also load libcurl's thirty libraries when they start. The functions in this file have the names
-// of libcurl's functions. They call the library that this file has loaded.
+// this file, crashd and crashctl would also load libcurl and its thirty libraries when they start. The functions in
+// this file have the names of libcurl's functions. They call the libcurl that this file has loaded.
 #include <curl/curl.h>
 #include <dlfcn.h>
 #include <stdarg.h>

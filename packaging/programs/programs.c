@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// In SwiftPM, the main functions of the three programs have these names.
+// SwiftPM gives the main functions of the three programs these names.
 int crashd_main(int count, char **arguments);
 int crashctl_main(int count, char **arguments);
 int crash_forward_main(int count, char **arguments);
@@ -35,7 +35,7 @@ int main(int count, char **arguments) {
   size_t end = strlen(path), suffix = sizeof deleted - 1;
   if (end > suffix && strcmp(path + end - suffix, deleted) == 0) path[end - suffix] = 0;
   int status = run(path, count, arguments);
-  // If the file is a copy or a link with another name, this function uses the first argument.
+  // The path has another name if the file is a copy or was renamed. Then the first argument selects the program.
   if (status < 0 && count > 0) status = run(arguments[0], count, arguments);
   if (status >= 0) return status;
   (void)fprintf(stderr, "'%s' is not a name of this program: start it as crashd, crashctl or crash-forward\n", path);

@@ -19,7 +19,7 @@ class Browser:
 
     def __init__(self, folder: str):
         (self.input, output), (source, self.output) = os.pipe(), os.pipe()
-        # Chromium reads commands from descriptor 3, and writes to 4.
+        # Chromium reads commands from descriptor 3, and writes its answers to descriptor 4.
         command = ("exec chromium --headless=new --remote-debugging-pipe --no-first-run --disable-background-networking "
                    f"--disable-gpu --user-data-dir='{folder}' {'--no-sandbox' if os.getuid() == 0 else ''} "
                    f"3<&{source} 4>&{output}")

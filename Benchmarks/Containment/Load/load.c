@@ -1,4 +1,4 @@
-// Sends requests to one server after the other, each for a short time, and counts the responses. Every second round
+// Sends requests to one server after the other, to each for MILLISECONDS, and counts the responses. Every second round
 // visits the servers in reverse order, so that changes in the machine's load affect all servers equally.
 //
 // Usage: containment-load ROUNDS MILLISECONDS CONNECTIONS PATH PORT...
@@ -73,7 +73,7 @@ static void check_response(int socket) {
   }
 }
 
-// Keeps one request in flight on each connection for `duration_ns`, and then waits for the last responses.
+// Keeps one request in flight on each of the `count` connections for `duration_ns`, then waits for the last responses.
 static void run(server *of, int count, uint64_t duration_ns) {
   const uint64_t cpu_before = clock_ns(CLOCK_PROCESS_CPUTIME_ID), end = clock_ns(CLOCK_MONOTONIC) + duration_ns;
   int waiting = count;

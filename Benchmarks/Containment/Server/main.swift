@@ -1,4 +1,4 @@
-// A Hummingbird server whose requests run in one mode of containment: containment-server MODE PORT
+// A Hummingbird server, to measure what each mode of containment costs its requests: containment-server MODE PORT
 import CrashShield
 import Glibc
 import Hummingbird
@@ -20,7 +20,7 @@ enum Mode: String {
   }
 }
 
-/// Runs each request of the inner responder in the mode of containment that `mode` gives.
+/// Runs each request of the inner responder in the way that `mode` names.
 struct MeasuredResponder<Inner: HTTPResponder>: HTTPResponder {
   typealias Context = Inner.Context
   let mode: Mode

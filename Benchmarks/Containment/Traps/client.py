@@ -68,8 +68,7 @@ class Load:
             status = await self.connections.exchange(index, self.path)
             self.seen[status] += 1
             if status == "refused":
-                # Without this pause, the client would try to connect ten thousand times a second after the server's
-                # end.
+                # After the server's end, a client without this pause would try to connect ten thousand times a second.
                 await asyncio.sleep(0.01)
             elif self.pause > 0:
                 await asyncio.sleep(random.random() * 2 * self.pause)

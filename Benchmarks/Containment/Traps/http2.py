@@ -57,7 +57,7 @@ class Connection:
             head += [(":method", "POST"), (":path", "/load.Load/Answer"), ("content-type", "application/grpc"),
                      ("te", "trailers")]
             self.protocol.send_headers(number, head)
-            # gRPC: the message is not compressed, and its length follows.
+            # The prefix of a gRPC message: a zero byte (not compressed), and the length of the message.
             self.protocol.send_data(number, b"\0" + len(message).to_bytes(4, "big") + message, end_stream=True)
         else:
             self.protocol.send_headers(number, head + [(":method", "GET"), (":path", path)], end_stream=True)
@@ -105,7 +105,7 @@ class Connection:
         if isinstance(event, h2.events.ResponseReceived) and not self.is_grpc:
             stream.status = int(dict(event.headers)[":status"])
         elif isinstance(event, (h2.events.ResponseReceived, h2.events.TrailersReceived)):
-            # The gRPC status is in the trailers, or in the response's first headers if the response has no message.
+            # The gRPC status is in the trailers, or in the headers of a response without a message.
             status = dict(event.headers).get("grpc-status")
             stream.status = GRPC_STATUSES.get(status, status)
         elif isinstance(event, h2.events.StreamEnded):

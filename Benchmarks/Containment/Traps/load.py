@@ -94,7 +94,7 @@ async def contain(server, seconds, failures):
     last, slow, status, drained = None, collections.Counter(), process.poll(), 0.0
     if is_alive:
         slow_tasks = [asyncio.create_task(connections.request("/slow")) for _ in range(IN_FLIGHT)]
-        # After 0.1 s, all slow requests have begun, and none has ended, because each takes longer.
+        # After 0.1 s, all slow requests run: each of them takes 0.2 s.
         await asyncio.sleep(0.1)
         begin = time.monotonic()
         last = await connections.request("/trap/index")

@@ -1,7 +1,7 @@
 // Measures the cost of a crash below 36 function calls, in a process with 1,000 waiting threads, and in a process with
 // 100 running threads. scripts/measure/crash builds and runs this program. `crash WAY` crashes in the situation WAY,
 // and `crash read FILE` prints the costs that the ring in FILE recorded. `crash reference WAY` prints the cost of
-// simpler work on the same machine. The script compares the cost of the crash with this cost. `crash copy` and `crash
+// simpler work on the same machine, with which the script compares the cost of the crash. `crash copy` and `crash
 // lines` survive their crash. `crash copy` prints the time of a copy of the ring to the spool. `crash lines` prints the
 // time for which the handler writes its lines to stderr (last words and record line).
 #include <inttypes.h>
@@ -131,7 +131,7 @@ static int print_copies(void) {
   const struct sigaction action = {.sa_handler = go_on};
   if (sigaction(SIGSEGV, &action, NULL) != 0 || cs_shim_start(NULL, NULL) != CS_SHIM_OK) return 2;
   if (sigsetjmp(before_crash, 1) == 0) return (int)descend(DEPTH);
-  // Without crashd, this program must set the mode of the spool directory that crashd would set.
+  // Sets the mode of the spool directory that crashd would set, because no crashd runs.
   if (chmod(cs_process.spool_directory, 01733) != 0) return 7;
   for (size_t index = 0; index < COPY_COUNT; index++) {
     const uint64_t start = now_ns();

@@ -1,7 +1,8 @@
-// threads MS ROUNDS: runs four threads that replace and release objects under one Mutex, alternately without protection
-// and with `absorb`. Prints the rounds per second without and with protection, and the share of objects that were
-// quarantined. scripts/measure/dangling compares the rates. The ratio of the two rates shows the cost of deferred
-// deinits for threads that share a lock.
+// threads MS PAIRS: runs four threads that replace and release objects under one Mutex. Each of PAIRS pairs of
+// measurements takes MS milliseconds without protection, and MS milliseconds with the policy `absorb`. Prints the
+// rounds per second without and with protection, the number of objects that were quarantined, and the number that were
+// not, because the quarantine was busy. scripts/measure/dangling compares the rates. The ratio of the two rates shows
+// the cost of deferred deinits for threads that share a lock.
 import Glibc
 import Synchronization
 
@@ -34,9 +35,9 @@ func metadata(_ type: AnyClass) -> UnsafeRawPointer { unsafe unsafeBitCast(type,
 
 func require(_ condition: Bool) { if !condition { fatalError("threads: the quarantine does not work here") } }
 
-/// Performs one round of work: first without the lock, and then with the lock.
+/// Performs one round of work: first without the lock, then with it.
 ///
-/// The work with the lock includes the last release of 16 entries.
+/// With the lock, it releases 16 entries for the last time.
 @inline(never)
 func work(_ seed: Int) {
   var random = UInt64(truncatingIfNeeded: seed)

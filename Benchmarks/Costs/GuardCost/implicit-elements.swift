@@ -1,5 +1,6 @@
-// Accesses of elements inside the bounds. scripts/check/implicit compiles this file with and without
-// CrashShieldImplicit, optimized and unoptimized, and compares the output.
+// Accesses of elements inside the bounds, whose results must be the same with and without CrashShieldImplicit (guards
+// for plain operators). scripts/check/implicit compiles this file with and without CrashShieldImplicit, optimized and
+// unoptimized, and compares the output.
 import Glibc
 
 #if IMPLICIT
@@ -48,7 +49,7 @@ struct Holder {
   }
 }
 
-// Check that the address of an element is inside the list's storage, and not inside a copy.
+// Checks that the address of an element is inside the storage of its list, and not in a copy.
 
 func places() -> [Bool] {
   var numbers = opaque(Array(0..<8))
@@ -97,7 +98,7 @@ func locked() -> [Int32] {
   return results
 }
 
-// Check whether an operation that changes a list in place copies the list.
+// Checks whether operations that change a list in place copy it.
 
 func copied() -> String {
   var nested = opaque([[1], [2], [3]])
@@ -153,7 +154,7 @@ func grown() -> [Bool] {
   return zip(before, after).map { $0 == $1 } + [nested[1] == Array(0..<13), nested[3].count == 12]
 }
 
-// Check changes of elements through inout arguments.
+// Checks changes of elements through inout arguments.
 
 func replaced<Value>(_ list: inout [Value], _ place: Int, _ value: Value) -> Value {
   let old = list[place]

@@ -87,7 +87,7 @@ print(plain())
     var nested = opaque([[1], [2]])
     var things = opaque(ContiguousArray<Thing?>([Thing()]))
     var others = Array(things)
-    // Cause each fault with several values, and check that the list is unchanged.
+    // Causes each fault with several values, and checks that it leaves the lists unchanged.
     for place in [-1, 3, .max, .min] {
       writeElement(&numbers, opaque(place))
       writeWord(&words, opaque(place))
@@ -96,7 +96,7 @@ print(plain())
       drop(&things, opaque(place))
       assign(&others, opaque(place))
     }
-    // Check that the program can still change the lists.
+    // Checks that the program can still change the lists.
     numbers[0] += 1
     words[1] += "b"
     nested[1].append(3)
@@ -105,7 +105,7 @@ print(plain())
       && maybe([1], opaque(1)) == nil && numbers == [2, 2] && words == ["bb", "c"] && words.startIndex == 1
       && nested == [[1], [2, 3]] && things.count == 1 && others.count == 1 && Thing.alive == 1
     print(isRight && areElementsRight ? "right" : "wrong", Shield.guardIncidents.count)
-    // The first line of /proc/self/maps has the start of the program's address range.
+    // The first line of /proc/self/maps begins with the address of the program in memory.
     var start = [UInt8](repeating: 0, count: 32)
     let maps = open("/proc/self/maps", O_RDONLY)
     _ = read(maps, &start, start.count)

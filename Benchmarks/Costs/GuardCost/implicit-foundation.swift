@@ -31,7 +31,7 @@ func plain() -> String {
   part[part.startIndex] = part[part.endIndex - 1]
   var small = opaque(Data([1, 2]))
   small[1] = 9
-  // Check that these calls are not ambiguous, and resolve to Foundation's own functions.
+  // Checks that these calls are not ambiguous, and call Foundation's own functions.
   let changed = NSMutableArray(array: [1, "two", 3])
   changed[0] = "one"
   let list = NSArray(array: [changed[0], changed[1], changed[2]])
@@ -54,7 +54,7 @@ print(plain())
     let isRight =
       byte(data, opaque(3)) == 0 && byte(part, opaque(0)) == 0 && part == Data([2, 3]) && data == Data([1, 2, 3])
     print(isRight ? "right" : "wrong", Shield.guardIncidents.count)
-    // The first line of /proc/self/maps has the start of the program's address range.
+    // The first line of /proc/self/maps begins with the address of the program in memory.
     let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
     let base = UInt(maps.prefix { $0 != "-" }, radix: 16) ?? 0
     for incident in Shield.guardIncidents {

@@ -15,13 +15,13 @@
 #include "cs_shim.h"
 
 #define THREAD_COUNT 100
-// The capacity of the table of the shield's threads. The shield has fewer threads.
+// The capacity of the table of the shield's threads, which are fewer.
 #define OWN_LIMIT 8
 // Each thread of the shield must sleep this many seconds longer than the measurement takes.
 #define MARGIN_S   0.3
 #define FOR_EVER_S 1e9
-// The seconds between two checks whether all threads sleep long enough, and the maximum number of checks (five minutes
-// in total).
+// The seconds between two checks whether all threads of the shield sleep long enough, and the limit of the checks (five
+// minutes in total).
 #define LOOK_S     0.05
 #define LOOK_LIMIT 6000
 
@@ -64,7 +64,7 @@ static uint64_t mapped_kib(const char *name, const char *key) {
   return sum;
 }
 
-// Finds the threads of this process, except the calling thread.
+// Finds the threads of the shield: those of this process, except the calling thread.
 static void find_own_threads(void) {
   DIR *entries = opendir("/proc/self/task");
   own_count = 0;
@@ -149,7 +149,7 @@ static measurement measure(double duration_s) {
     }
     sleep_s(duration_s);
     const snapshot last = look();
-    // Repeat the measurement if it took too long, for example because the machine was suspended.
+    // Measures again if the measurement took too long, for example because the machine was suspended.
     if (now_s() - start > first.pause_s - MARGIN_S / 2) continue;
     return (measurement){last.switches - first.switches, memcmp(first.calls, last.calls, sizeof first.calls) == 0};
   }

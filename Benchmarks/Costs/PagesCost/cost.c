@@ -1,8 +1,8 @@
 // cost WAY WHAT COUNT: allocates COUNT blocks of 40 bytes (`malloc`), or allocates and frees them (`pair`).
 // scripts/measure/pages runs this program under callgrind.
 //
-// WAY is `off`, `other`, `passed` or `drawn`. With `off`, the program protects no class. A program that is built
-// without guard pages also runs with `off`. With `other`, it protects a class whose objects have another size. With
+// WAY is `off`, `other`, `passed` or `drawn`. With `off`, the program protects no class. The script also builds it
+// without guard pages, and runs it with `off`. With `other`, it protects a class whose objects have another size. With
 // `passed`, it protects a class whose objects have the size of the blocks, but samples no object. With `drawn`, each
 // block is an object of the protected class and is sampled.
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // Threads that write the current time to memory in a loop while the main thread crashes. scripts/measure/run-on builds
 // and runs this program. Usage: threads FILE. For each thread, FILE has two 64-bit words, in nanoseconds of
-// CLOCK_MONOTONIC. The first word is the time at which the thread first detected the end of the thread sweep, or 0. The
-// second word is the last time that the thread wrote before the process ended. Threads with an odd number block all
-// signals.
+// CLOCK_MONOTONIC. The first word is the time at which the thread first detected the end of the thread sweep (the
+// record of all threads' stacks), or 0. The second word is the last time that the thread wrote before the process
+// ended. Threads with an odd number block all signals.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>

@@ -26,7 +26,7 @@ static int compare(const void *left, const void *right) {
   return a < b ? -1 : a > b;
 }
 
-// Returns the median time to create and join one thread. COUNT threads are created one after the other.
+// Returns the median time to create and join one thread. Creates COUNT threads, one after the other.
 static double median_us(void) {
   static uint64_t durations[COUNT];
   for (int index = 0; index < COUNT; index++) {

@@ -8,16 +8,14 @@ import Synchronization
 /// In each round, crashd has an empty state directory, so that it has not read any symbols.
 struct FirstCrash {
   static let rounds = 11
-  /// The maximum number of queries for a report.
-  ///
-  /// A round fails after this number.
+  /// The maximum number of queries for a report in a round, which then fails.
   ///
   /// The client waits half a millisecond between queries.
   private static let attempts = 100_000
 
-  /// Microseconds from the fault until a client receives the report.
+  /// Microseconds from the fault until a client receives the first, preliminary report.
   var visible = Samples()
-  /// Microseconds from the fault until a client receives the complete report.
+  /// Microseconds from the fault until a client receives the complete report, with symbols.
   var whole = Samples()
   /// Microseconds from the fault until Swift's backtracer has printed its whole report.
   var printed = Samples()

@@ -34,8 +34,8 @@ func compare() throws -> Bool {
   var printed = Samples()
   for round in 0...rounds {
     let times = try captured(maker, [scenario, "--mark", "--wait-attached"], daemon: daemon, client: client)
-    // The first crash of a build is not measured here, because its report can wait for the symbol cache of the build.
-    // `FirstCrash` measures it.
+    // The first round is not measured, because the report of a build's first crash can wait for the symbol cache of the
+    // build. `FirstCrash` measures that.
     if round == 0 { continue }
     commit.add(times.commit)
     stored.add(times.stored)
@@ -102,8 +102,8 @@ func captured(
     environment: ["CRASHSHIELD_SOCKET": daemon.attachSocket, "SWIFT_BACKTRACE": "enable=no"]
   ) { pid in
     reports = try client.awaitProcess(Int(pid)).reports
-    // The end is the time of the reply, because crashd replies after its last transaction, which stores the other
-    // threads. The report's `stored_ns` is the time of an earlier transaction.
+    // The report is complete when crashd replies, after its last transaction, which stores the other threads.
+    // `stored_ns` in the report is the time of an earlier transaction.
     answered_ns = monotonicNow_ns()
   }
   guard let id = reports.first else {

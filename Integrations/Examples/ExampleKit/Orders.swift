@@ -6,7 +6,8 @@ internal import Dispatch
   internal import Darwin
 #endif
 
-/// The waiting requests. A request continues when a line with its ID arrives on standard input.
+/// The requests for orders that wait. A test lets a request continue by a line with its ID on the server's standard
+/// input.
 public actor Orders {
   private var waiting: [String: CheckedContinuation<Void, Never>] = [:]
 
@@ -20,7 +21,7 @@ public actor Orders {
     }
   }
 
-  /// Prints that the request waits, and waits until its ID arrives.
+  /// Prints that this request waits, and waits until its ID arrives on standard input.
   public func wait(for id: String) async {
     await withCheckedContinuation { continuation in
       waiting[id] = continuation

@@ -5,7 +5,7 @@ import ExampleKit
 import GRPCCore
 import GRPCNIOTransportHTTP2
 
-/// Listens on a port of loopback that the kernel chooses, and prints the port.
+/// A gRPC server that listens on a loopback port that the kernel chooses, and prints the port.
 @main struct GRPCServerExample {
   static func main() async throws {
     let drain = Drain()

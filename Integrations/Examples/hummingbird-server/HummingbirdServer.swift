@@ -10,7 +10,8 @@ import NIOCore
 import ServiceLifecycle
 import UnixSignals
 
-/// Listens on an inherited socket, or on a port of loopback that the kernel chooses, and prints the port.
+/// A Hummingbird server that listens on an inherited socket, or on a loopback port that the kernel chooses, and prints
+/// the port.
 @main struct HummingbirdServer {
   static func main() async throws {
     let drain = Drain()
@@ -42,7 +43,7 @@ import UnixSignals
     let router = Router()
     let orders = Orders()
     router.get("/") { _, _ in "well\n" }
-    // Waits for a line on standard input.
+    // The response waits for a line on standard input.
     router.get("/orders/:id") { _, context -> String in
       await orders.wait(for: try context.parameters.require("id"))
       return "order\n"
@@ -50,7 +51,7 @@ import UnixSignals
     router.get("/articles/:index") { _, context -> String in
       article(try context.parameters.require("index", as: Int.self))
     }
-    // Traps while a child task reads the body of the request.
+    // The handler traps while a child task reads the body of the request.
     router.post("/uploads") { request, _ -> String in
       let (parts, part) = AsyncStream.makeStream(of: Void.self)
       async let end: Void = {

@@ -7,7 +7,8 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// Listens on an inherited socket, or on a port of loopback that the kernel chooses, and prints the port.
+/// A NIO server that listens on an inherited socket, or on a loopback port that the kernel chooses, and prints the
+/// port.
 @main struct NIOServer {
   static func main() async throws {
     let drain = Drain()
@@ -42,7 +43,7 @@ import NIOPosix
   static func answer(_ route: Route) async -> HTTPAnswer {
     switch (route.name, route.argument) {
     case ("", nil): return HTTPAnswer("well\n")
-    // Waits for a line on standard input.
+    // The response waits for a line on standard input.
     case ("orders", let id?):
       await orders.wait(for: id)
       return HTTPAnswer("order\n")
@@ -52,7 +53,7 @@ import NIOPosix
   }
 }
 
-/// A path of one name and at most one argument.
+/// A path that consists of a name and at most one argument, such as `/orders/17`.
 struct Route {
   let name: String
   let argument: String?

@@ -3,6 +3,8 @@ public import ServiceLifecycle
 
 /// A service that shuts its service group down gracefully when the process drains.
 ///
+/// After a trap, a draining process accepts no new connections, finishes its requests, and ends.
+///
 /// ```swift
 /// let group = ServiceGroup(
 ///   configuration: .init(
@@ -11,7 +13,7 @@ public import ServiceLifecycle
 /// ```
 ///
 /// Pass `configuration` to the group instead of the service itself: by default, a group ends with an error when one of
-/// its services returns. The shutdown closes the listening socket. Clients cannot connect until the next process
+/// its services returns. The shutdown closes the listening socket, so clients cannot connect until the next process
 /// listens. The shutdown also closes idle connections. `InheritedServer` does not need this service, because it stops
 /// accepting connections without a shutdown.
 public struct DrainService: Service {

@@ -12,14 +12,15 @@ public import GRPCCore
 /// ```
 ///
 /// If an RPC traps, the RPC ends with the status `internalError`, and the other RPCs continue. The report of a crash
-/// names the method, the ID and the trace of the RPC. If containment is off, the transport only registers RPCs, and a
-/// trap ends the process.
+/// names the method, the ID and the trace of the RPC. If containment is off, the transport only registers each RPC as a
+/// request for reports, and a trap ends the process.
 ///
 /// The operation of an RPC is the name of its method. The client chooses this name, even if the server has no such
 /// method.
 ///
-/// An interceptor cannot contain an RPC, because its closure `next` is in memory of its caller. After a trap, abandoned
-/// work can still run. It must not use memory of its caller.
+/// Use this transport instead of an interceptor. After a trap, abandoned work of the RPC can still run, and must not
+/// use memory of its caller. The closure `next` of an interceptor is in such memory, so an interceptor cannot contain
+/// an RPC.
 public struct ContainedTransport<Base: ServerTransport>: ServerTransport {
   /// The type of a message's bytes.
   public typealias Bytes = Base.Bytes
@@ -37,7 +38,7 @@ public struct ContainedTransport<Base: ServerTransport>: ServerTransport {
     (self.base, self.idKey) = (base, idKey)
   }
 
-  /// Configures the transport that accepts the RPCs.
+  /// Configures `base` for the server.
   public func configure(context: GRPCServerContext) { base.configure(context: context) }
 
   /// Stops accepting RPCs.

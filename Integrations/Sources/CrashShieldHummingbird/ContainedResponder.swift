@@ -13,14 +13,15 @@ internal import NIOCore
 ///
 /// If a request traps, the responder answers with the status 500 and closes the connection. The other requests
 /// continue. The report of a crash names the route, the ID and the trace of the request. If containment is off, the
-/// responder only registers requests, and a trap ends the process.
+/// responder only registers each request for reports, and a trap ends the process.
 ///
-/// A middleware cannot contain a request, because its closure `next` is in memory of its caller. After a trap,
-/// abandoned work can still run. It must not use memory of its caller.
+/// Use this responder instead of a middleware. After a trap, abandoned work of the request can still run, and must not
+/// use memory of its caller. The closure `next` of a middleware is in such memory, so a middleware cannot contain a
+/// request.
 ///
 /// If the length of a response body is unknown, Hummingbird produces the body while it writes the response. The
-/// responder contains the production of such a body as a separate request with the tag `part: body`. If it traps, the
-/// server closes the connection. The production of a body of known length is not contained.
+/// responder contains the production of such a body as a separate request with the tag `part: body`. If the production
+/// traps, the server closes the connection. The production of a body of known length is not contained.
 public struct ContainedResponder<Responder: HTTPResponder>: HTTPResponder where Responder.Context: RequestContext {
   /// The request context.
   public typealias Context = Responder.Context
@@ -91,9 +92,9 @@ public struct ContainedResponder<Responder: HTTPResponder>: HTTPResponder where 
 
   /// Returns a response of status 500 that closes the connection.
   ///
-  /// After a trap, a child task of the abandoned work can still read the body of the request. After a normal response,
-  /// Hummingbird reads the rest of this body, and a second reader of the body traps. Therefore the response ends with
-  /// an error: Hummingbird then closes the connection without reading from it.
+  /// After a trap, a child task of the abandoned work can still read the body of the request. After a response without
+  /// an error, Hummingbird itself reads the rest of the body, and two readers of one body would trap. Therefore this
+  /// response ends with an error, after which Hummingbird closes the connection without reading from it.
   private func failure(_ text: String, to request: Request) -> Response {
     let text = ByteBuffer(string: text)
     let hasBody = request.method != .head
@@ -112,8 +113,8 @@ public struct ContainedResponder<Responder: HTTPResponder>: HTTPResponder where 
     _ body: ResponseBody, operation: String, id: String?, parent: TraceParent?
   ) -> ResponseBody {
     ResponseBody { writer in
-      // Invariant: this closure does not use the writer while the contained work runs. The caller of this closure does
-      // not use the writer after an error.
+      // Invariant: only the contained work uses the writer while it runs. If this closure throws an error, its caller
+      // does not use the writer again.
       nonisolated(unsafe) let writer = writer
       try await Shield.withContainedRequest(
         operation, id: id, traceID: parent?.traceID, spanID: parent?.spanID, tags: ["part": "body"]

@@ -5,8 +5,8 @@ public import NIOCore
 /// A connection of a Hummingbird server that sends its last response before it closes.
 ///
 /// At a graceful shutdown, Hummingbird 2.28.1 closes an HTTP/2 connection after it has written the last response, but
-/// before it has flushed the response. The client then never receives this response. `FlushedChannel` closes the
-/// connection in the next iteration of the event loop, and therefore after the flush:
+/// before it has flushed the response. The client then never receives this response. `FlushedChannel` delays the close
+/// to the next iteration of the event loop. At that time, the response is flushed:
 ///
 /// ```swift
 /// let server = Application(
@@ -26,7 +26,7 @@ public struct FlushedChannel<Base: ServerChildChannel>: ServerChildChannel {
   /// - Parameter base: Sets the connections up, and serves them.
   public init(_ base: Base) { self.base = base }
 
-  /// Sets a connection up, as the base does.
+  /// Sets a connection up as `base` does, and delays its close.
   public func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
     // NIO calls `close` on each handler, from the last one in the pipeline to the first one. The first `DelayedClose`
     // is at the first position, so it runs after the handlers that `base.setup` adds now. The second `DelayedClose`
@@ -41,11 +41,12 @@ public struct FlushedChannel<Base: ServerChildChannel>: ServerChildChannel {
     }
   }
 
-  /// Serves a connection, as the base does.
+  /// Serves a connection as `base` does.
   public func handle(value: Base.Value, logger: Logger) async { await base.handle(value: value, logger: logger) }
 }
 
-/// Closes its channel in the next iteration of the event loop, because the current iteration can still flush.
+/// Delays the close of a channel to the next iteration of the event loop, because the current iteration can still flush
+/// a response.
 private final class DelayedClose: ChannelOutboundHandler {
   typealias OutboundIn = Never
 

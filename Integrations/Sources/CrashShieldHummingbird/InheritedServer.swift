@@ -21,12 +21,13 @@ public import ServiceLifecycle
 ///   : InheritedServer(sockets, responder: responder, drain: drain, logger: logger)
 /// ```
 ///
-/// `Application` can listen only on an address. `InheritedServer` answers HTTP/1 requests in the same way as
-/// `Application`. It takes ownership of the descriptors in `sockets`.
+/// `Application` can listen only on an address, not on an inherited socket. `InheritedServer` answers HTTP/1 requests
+/// in the same way as `Application`. It takes ownership of the descriptors in `sockets`.
 ///
-/// When the drain begins, the server stops reading from its sockets. New connections wait in the queues of the sockets
-/// for the next process. The server serves accepted connections until the process ends. After a response with the
-/// header `Connection: close`, the server closes the connection, even if the client ignores this header.
+/// When the drain begins, the server stops accepting connections from its listening sockets. New connections wait in
+/// the queues of the sockets for the next process. The server serves accepted connections until the process ends. After
+/// a response with the header `Connection: close`, the server closes the connection, even if the client ignores this
+/// header.
 ///
 /// The server does not call `shutdown` on a socket, because the socket also belongs to the supervisor. At a graceful
 /// shutdown, the server closes its descriptors and idle connections.

@@ -19,8 +19,8 @@ struct RouteFinder<Context: RequestContext>: Sendable {
 
   /// Returns the pattern of the route, such as `/cart/{id}`, or nil if no route matches.
   ///
-  /// All copies of a context share one storage, in which the router stores the pattern. Therefore `context` now has the
-  /// pattern.
+  /// The router stores the pattern in a storage that all copies of a context share. Therefore this function finds the
+  /// pattern in its own `context`.
   func route(of request: Request, _ context: Context) async -> String? {
     guard (try? await responder.respond(to: request, context: context)) != nil else { return nil }
     return context.endpointPath

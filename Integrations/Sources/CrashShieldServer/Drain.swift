@@ -2,6 +2,8 @@ import Synchronization
 
 /// Notifies the parts of a server when the process begins to drain.
 ///
+/// After a trap, a draining process accepts no new connections, finishes its requests, and ends.
+///
 /// A program starts the shield before it creates the server. A `Drain` connects the callback `onDrain` of the shield
 /// with the server:
 ///

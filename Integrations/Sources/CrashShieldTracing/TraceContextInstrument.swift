@@ -9,7 +9,7 @@ public import Instrumentation
 /// ```
 ///
 /// `Shield.withRequest(_:id:in:tags:isolation:_:)` then registers requests with these IDs. The instrument creates no
-/// spans. `inject` therefore does nothing; a tracer adds the header to outgoing requests.
+/// spans, so `inject` does nothing. Use a tracer to add the header to outgoing requests.
 public struct TraceContextInstrument: Instrument {
   /// Creates the instrument.
   public init() {}

@@ -86,7 +86,7 @@ public final class Connection: Sendable {
     return reply
   }
 
-  /// Waits until the server closes the connection, and returns what the server sent before.
+  /// Waits until the server closes the connection, and returns the text that it received until then.
   ///
   /// - Throws: `Failure`.
   @discardableResult
@@ -113,7 +113,8 @@ public final class Connection: Sendable {
       // Invariant: the buffer is valid during the call.
       let count = unsafe recv(descriptor, &byte, 1, 0)
       if count < 0 && errno == EINTR { continue }
-      // The kernel can reset the connection when the server's process ends.
+      // A connection reset counts as a close, because the kernel can reset the connection when the server's process
+      // ends.
       if count == 0 || (count < 0 && errno == ECONNRESET) { return nil }
       guard count == 1 else { throw Failure("receive") }
       return byte

@@ -6,7 +6,7 @@ import Glibc
 ///
 /// All functions block, so tests call them on a separate thread (`onThread`).
 public final class Server: Sendable {
-  /// The pid of the server, or of `crashctl run`.
+  /// The pid of the started process: the server, or the `crashctl run` that runs it.
   private let pid: pid_t
   private let input: Int32
   private let output: Int32
@@ -36,7 +36,7 @@ public final class Server: Sendable {
       environment: ["CRASHSHIELD_CONTAINMENT": containment])
   }
 
-  /// Starts a server on a listening socket, without a crashd, and waits until the server listens.
+  /// Starts a server that inherits a listening socket, without a crashd, and waits until the server listens.
   ///
   /// - Throws: `Failure`.
   public convenience init(_ name: String, containment: String, on socket: borrowing ListeningSocket) throws {
@@ -65,7 +65,7 @@ public final class Server: Sendable {
   }
 
   deinit {
-    // The server is the leader of its own process group. If the server has already ended, kill has no effect.
+    // The started process is the leader of its own process group. If the group has already ended, kill has no effect.
     kill(-pid, SIGKILL)
     waitpid(pid, nil, 0)
     close(input)

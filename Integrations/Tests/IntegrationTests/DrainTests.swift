@@ -28,7 +28,7 @@ struct DrainTests {
     let server = Waiter { if !beginsEarlier { drain.begin() } }
     let group = ServiceGroup(
       configuration: .init(services: [.init(service: server), DrainService(drain).configuration], logger: logger))
-    // run() returns only after a graceful shutdown.
+    // run() returns without an error only after a graceful shutdown.
     try await group.run()
     let isShutDown = server.isShutDown.load(ordering: .relaxed)
     #expect(isShutDown)

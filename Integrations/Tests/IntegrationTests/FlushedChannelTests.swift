@@ -23,15 +23,15 @@ struct FlushedChannelTests {
   }
 }
 
-/// The time at which a test adds the handler that closes the connection.
+/// When `ClosingChannel` adds the handler that closes the connection.
 enum Closing: Sendable {
   /// `setup` adds the handler, as for HTTP/2 without TLS.
   case isSetUpAtOnce
-  /// The test adds the handler after `setup`, as for HTTP/2 over TLS, where TLS negotiates the protocol first.
+  /// The handler is added after `setup`, as for HTTP/2 over TLS, which negotiates the protocol first.
   case isSetUpLater
 }
 
-/// A connection that closes when a response is written.
+/// A channel that closes itself when a response is written.
 private struct ClosingChannel: ServerChildChannel {
   struct Value: ServerChildChannelValue {
     let channel: any Channel
@@ -45,7 +45,7 @@ private struct ClosingChannel: ServerChildChannel {
     switch closing {
     case .isSetUpAtOnce:
       return channel.eventLoop.makeCompletedFuture {
-        // The recorder is the first handler, so it sees what the pipeline sends to the socket.
+        // The recorder is the first handler of the pipeline, so it records what the pipeline sends to the socket.
         try channel.pipeline.syncOperations.addHandler(Recorder(events), position: .first)
         try channel.pipeline.syncOperations.addHandler(CloseOnWrite())
         return Value(channel: channel)

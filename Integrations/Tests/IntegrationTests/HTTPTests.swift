@@ -43,9 +43,9 @@ struct HTTPTests {
       try server.wait(for: "waiting 17")
       let failure = try trap.get("/articles/9", Self.headers)
       #expect(failure.status == 500 && failure.headers["connection"] == "close" && failure.isComplete)
-      // The client can receive this response before another thread has begun the drain.
+      // Another thread begins the drain, perhaps only after the client has received the response.
       try server.wait(for: "draining")
-      // The drain lasts until this line lets the order finish.
+      // The drain waits for the request of order 17, which this line lets finish.
       try server.write("17")
       let reply = try order.reply()
       #expect(reply.status == 200 && reply.body == "order\n" && reply.headers["connection"] == "close")
@@ -95,8 +95,8 @@ struct HTTPTests {
       try server.write("17")
       #expect(try order.reply().body == "order\n")
       let end = try server.waitUntilEnd()
-      // The server either accepted this connection before it stopped accepting, or the connection waits for the next
-      // process.
+      // Either the server accepted the connection `late` before it stopped accepting, or this connection waits for the
+      // next process.
       if try !socket.hasConnection() { #expect(try late.reply().status == 200) }
       let next = try Connection(to: socket.port)
       try next.send("/")

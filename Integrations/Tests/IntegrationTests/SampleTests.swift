@@ -14,7 +14,7 @@ struct SampleTests {
       let file = try #require(sample.components(separatedBy: " -->").first)
       let code = try #require(sample.components(separatedBy: "```").dropFirst().first)
       let example = try String(contentsOf: Self.root.appendingPathComponent(file), encoding: .utf8)
-      // The first line of the code block is the name of the language.
+      // Drops the first line of the code block, which is the name of the language.
       let (part, whole) = (Self.lines(of: code).dropFirst(), Self.lines(of: example))
       let isPart = whole.indices.contains { whole[$0...].starts(with: part) }
       #expect(!part.isEmpty && isPart, "the sample in \(file) that begins with '\(part.first ?? "")'")

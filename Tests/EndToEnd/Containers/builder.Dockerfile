@@ -1,4 +1,4 @@
-# Takes the role of the image swift:6.3-bookworm, which is in a registry. The build mounts the machine's toolchain at
+# Replaces the image swift:6.3-bookworm, because the test uses no registry. The build mounts the machine's toolchain at
 # /opt/swift. CRASHSHIELD_CORE limits the package to the targets that need no other package.
 ARG BASE
 FROM ${BASE}

@@ -213,8 +213,8 @@ def alone(node: Node):
           "Index out of range" in done.stderr and FUNCTION in done.stderr, done.stderr)
     done = run("sh", "-c", "exit 7")
     check("alone: crashctl run keeps the exit status", done.returncode == 7, f"{done.returncode} {done.stderr}")
-    # The shell that starts `true` exits, so PID 1 of the container becomes the parent of `true`. The loop ends when PID
-    # 1 has reaped `true`.
+    # The inner shell, which starts `true` and prints its pid, exits, so PID 1 of the container becomes the parent of
+    # `true`. The loop ends when PID 1 has reaped `true`.
     done = run("sh", "-c", "orphan=$(sh -c '(true & echo $!)'); while [ -d /proc/$orphan ]; do :; done; echo reaped")
     check("alone: crashctl run reaps orphans", done.stdout == "reaped\n", f"{done.stdout}{done.stderr}")
     with node.engine.container("alone", "alone", "sh", "-c",
@@ -294,7 +294,8 @@ def fleet(node: Node):
     """Tests the commands of packaging/container/fleet-compose.yaml; its service answers in its own network namespace."""
     database = node.folder / "postgres"
     database.mkdir()
-    # The container's user connects to it, in a directory that only root can enter.
+    # The user of the container connects to the server's socket, so the socket is writable for all users. Only root can
+    # enter its directory.
     server = subprocess.Popen([ROOT / "scripts/fleet/postgres", database, "sh", "-c", "echo ready && cat"],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                               env=os.environ | {"POSTGRES_OPTIONS": "-c unix_socket_permissions=0777"})

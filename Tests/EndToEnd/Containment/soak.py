@@ -19,8 +19,8 @@ import subprocess
 import sys
 import tempfile
 
-# The memory limit per parked thread, in KiB. It covers the thread's stack, the objects of its request, and its part of
-# a malloc arena.
+# The limit of the growth in memory per contained trap, in KiB. A trap parks its thread forever: the limit covers the
+# thread's stack, the objects of its request, and its part of a malloc arena.
 LIMIT_KIB = 300
 ILLEGAL = f"signal {int(signal.SIGILL)}"
 
@@ -28,7 +28,7 @@ ILLEGAL = f"signal {int(signal.SIGILL)}"
 def run(host, way, mode, *options):
     """Runs containment-host once, and returns what it printed."""
     with tempfile.TemporaryDirectory() as folder:
-        # Limit the number of malloc arenas: glibc creates an arena for each of the first threads, and a parked thread
+        # Limits the number of malloc arenas: glibc creates an arena for each of the first threads, and a parked thread
         # keeps its arena.
         places = {"CRASHSHIELD_SOCKET": f"{folder}/attach", "CRASHSHIELD_SPOOL": f"{folder}/spool",
                   "SWIFT_BACKTRACE": "enable=no", "MALLOC_ARENA_MAX": "2"}
@@ -81,7 +81,8 @@ def progress(host, is_long, failures):
     requests, longest, stall = (10_000, 2_000, 3_000) if is_long else (2_000, 400, 3_000)
     ended = 0
     for mode in ("drain", "contain"):
-        # A trap on an actor drains the process in both modes.
+        # A trap on an actor is not contained: it drains the process (the process ends after its running requests), also
+        # with `contain`.
         found = run(host, "actor", mode, "--moment", "before", "--requests", requests, "--longest", longest,
                     "--stall", stall, "--grace", 3_600_000)
         ended += found["endedIndependent"]

@@ -4,8 +4,8 @@ import Testing
 /// Tests that a crashing process ends in the same way with and without the shield.
 @Suite(.sharedDaemon, .serialized)
 struct ExitStatusTests {
-  /// Excludes the scenarios that enable Swift's backtracer, because the backtracer prints its own run time, which
-  /// differs from run to run.
+  /// The scenarios without those that set environment variables, which enable Swift's backtracer: the backtracer prints
+  /// its own run time, which differs from run to run.
   private static let runnable = Scenario.runnable.filter(\.environment.isEmpty)
 
   @Test("the exit status and the core dump are the same as without the shield", arguments: runnable.map(\.name))
@@ -18,7 +18,7 @@ struct ExitStatusTests {
     #expect(normalized(with.error) == normalized(without.error), "the shield changed what the program prints")
   }
 
-  /// Replaces addresses, because they differ from run to run.
+  /// Replaces the addresses in the output of a process, because they differ from run to run.
   private func normalized(_ text: String) -> String {
     text.replacing(/(0x|\$)[0-9a-f]+/, with: "0x…")
   }

@@ -25,7 +25,7 @@ struct GuardModeTests {
 
     func line() async throws -> String? { try await blocking { [ends] in try ends.readLine() } }
 
-    /// Sends a command to the process and returns the process's answer.
+    /// Sends a command to the process and returns its answer.
     func asks(_ word: String) async throws -> String? {
       let line = Array((word + "\n").utf8)
       // Invariant: write() reads at most as many bytes as the array has.
@@ -33,7 +33,7 @@ struct GuardModeTests {
       return try await self.line()
     }
 
-    /// Makes a guarded operation fail, and returns the guard mode that applied to the failure.
+    /// Makes a guarded operation fault, and returns the guard mode that the process applied.
     func fault() async throws -> String? {
       #expect(unsafe write(ends.number, "\n", 1) == 1)
       return try await line()
@@ -45,10 +45,10 @@ struct GuardModeTests {
       ["guards", "set"] + words + ["--process", "guard-host", "--socket", daemon.place.varlinkSocket])
   }
 
-  /// Repeats the command until the process has applied the mode.
+  /// Repeats a crashctl command that sets a mode, until the process has applied the mode.
   ///
-  /// On a slow machine, the process can answer after crashd's timeout. The command can be repeated, because setting the
-  /// same mode again has no further effect.
+  /// On a slow machine, the process can answer after crashd's timeout. Setting the same mode again changes nothing
+  /// more.
   private static func setUntilDone(_ words: [String], _ daemon: PrivateDaemon) async throws {
     for _ in 0..<Patience.slices {
       let said = try await set(words, daemon)
@@ -58,7 +58,7 @@ struct GuardModeTests {
   }
 
   @Test(
-    "the first process of a program receives no last crash; the next process receives the crash of the first process")
+    "crashd sends the first process of a program no last crash, and the next process the crash of the first")
   func lastCrash() async throws {
     let daemon = try await PrivateDaemon.start()
     let first = try await Host.start(in: daemon, mode: "observe")
@@ -146,7 +146,7 @@ struct GuardModeTests {
     try await Self.setUntilDone(["all", "program"], next)
     #expect(try await second.fault() == "off")
     #expect(try await second.process.wait().signal == trapSignal)
-    // The crash report of the second process lists the fault that the guard absorbed before.
+    // The crash report of the second process also lists the earlier fault, which the guard absorbed.
     let before = try #require(try await next.reports(of: second.process.pid).first?.incidents)
     #expect(before.map(\.kind) == ["index"] && before.map(\.mode) == ["absorb"] && before.map(\.count) == [1])
     #expect(before.first?.sentence.contains("guard_host/main.swift:") == true)

@@ -7,6 +7,8 @@ import TestKit
 import Testing
 
 /// Tests of use-after-frees on guard pages, from the page fault to crashd's report.
+///
+/// A guard slot is a page with one object; the last release of the object makes the page inaccessible.
 @Suite("Guard slots, end to end", .sharedDaemon)
 struct GuardSlotTests {
   /// The argument of dangling-maker for a direct read of a field of a freed object.
@@ -21,7 +23,7 @@ struct GuardSlotTests {
       program: Binaries.besideTests("dangling-maker"))
   }
 
-  /// Returns the source location of this read.
+  /// Returns the source location of the read.
   private static func mark() throws -> SourceMark { try SourceMark.find(kind, in: ["dangling-maker"]) }
 
   @Test(

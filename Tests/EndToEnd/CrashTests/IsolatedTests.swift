@@ -5,7 +5,8 @@ import CrashReport
 import TestKit
 import Testing
 
-/// Tests, from the process through crashd to crashctl, traps that end isolated work but not the process.
+/// Tests traps that end only the isolated work (a closure that the program runs by `Shield.isolated`), from the process
+/// through crashd to crashctl.
 ///
 /// The suite has its own daemon: crashd limits its lists of incidents, so the many incidents of this suite would evict
 /// those of other tests.
@@ -40,7 +41,8 @@ struct IsolatedTests {
     let use = try #require(incident.use.first { $0.isOwn }, "\(incident.use)")
     #expect(use.file?.hasSuffix(mark.file) == true && use.line == mark.line)
     let isX86 = MatrixBuild.architecture == .x86_64
-    // A ring has 16 registers of an incident, the pc and the flags. On AArch64, x0 to x15 are in it, and sp is not.
+    // A ring has 18 values per incident: 16 registers, the pc and the flags. On AArch64, the 16 are x0 to x15, without
+    // sp.
     #expect(incident.registers?.count == 18, "\(incident)")
     // The stack contains the callers of the isolated work, including async callers.
     #expect(incident.use.contains { $0.function.contains("crashIsolated()") }, "\(incident.use.map(\.function))")

@@ -6,6 +6,8 @@ import TestKit
 import Testing
 
 /// Tests that crashd stores none of a program's memory if memory capture is off for the program.
+///
+/// The program itself or a no-memory rule in crashd's settings switches it off.
 @Suite("Programs without memory capture")
 struct NoMemoryTests {
   /// A shim-host process that has read a secret into its memory.
@@ -57,8 +59,8 @@ struct NoMemoryTests {
 
   /// Counts the files below a directory that contain a part of the secret.
   ///
-  /// Also counts files with only the beginning or the end of the secret, because two database pages can share the
-  /// secret.
+  /// Also counts files with only the beginning or the end of the secret, because the end of a database page can split
+  /// the secret.
   private func files(with secret: String, in directory: String) throws -> Int {
     let (head, tail) = (Array(secret.utf8.prefix(20)), Array(secret.utf8.suffix(20)))
     var count = 0
@@ -95,7 +97,7 @@ struct NoMemoryTests {
       ["dump", "--format", "minidump", "-o", path, "--socket", daemon.place.varlinkSocket, report.id])
     let dump = try FileDescriptor(opening: path, O_RDONLY).readToEnd()
     let text = try await DanglingTests.crashctl(["show", "--socket", daemon.place.varlinkSocket, report.id])
-    // A second analysis of the crash must omit the same memory as the first one.
+    // A second analysis of the crash must omit the memory, too.
     let again = try await blocking { try client.reanalyse(id: report.id) }
     #expect(again.report.report.memoryOmitted == report.memoryOmitted)
     #expect(again.report.report.threads.map(\.frames) == report.threads.map(\.frames))
@@ -152,7 +154,7 @@ struct NoMemoryTests {
     }
   }
 
-  @Test("a program can switch its memory capture off, and the report names the program as the source")
+  @Test("a program can switch its memory capture off, and the report then says that the program did so")
   func program() async throws {
     try await withDaemon("") { daemon, _ in
       let host = try await Host.start(in: daemon.place, ["CRASHSHIELD_MEMORY": "none"])
@@ -167,7 +169,7 @@ struct NoMemoryTests {
   }
 
   @Test(
-    "a report has no memory under a no-memory rule of crashd, even if the program does not apply the rule",
+    "under a no-memory rule of crashd, a report has no memory, even if the program does not apply the rule",
     arguments: [("1", "withheld"), ("0", "discarded")])
   func settings(control: String, word: String) async throws {
     try await withDaemon(Self.rule) { daemon, _ in
@@ -182,7 +184,7 @@ struct NoMemoryTests {
     }
   }
 
-  @Test("withheld memory stays withheld while crashd is not running, and the spooled ring has the reason")
+  @Test("memory that crashd's rule withholds stays withheld while crashd is away, and the spooled ring has the reason")
   func away() async throws {
     let place = try PrivateDaemon.Place()
     var started: Host?

@@ -6,7 +6,7 @@ import Testing
 /// Tests signal handlers that a program installs after the shield has installed its own.
 @Suite(.sharedDaemon, .serialized)
 struct ReplacedHandlerTests {
-  @Test("the report names a handler that was installed after the shield's handler and calls it")
+  @Test("the report names a handler that was installed after the shield's handler, and that calls the shield's")
   func chained() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run(

@@ -19,7 +19,7 @@ struct ScenarioTests {
     }
   }
 
-  @Test("an optimized program's report is as complete as a debug build's")
+  @Test("the report of an optimized program is as complete as that of a debug build")
   func optimized() async throws {
     guard let program = try Binaries.optimizedCrashMaker() else { return }
     for scenario in Scenario.runnable(isOptimized: true, isStatic: false) where scenario.isReported {

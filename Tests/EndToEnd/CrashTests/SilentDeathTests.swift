@@ -6,7 +6,9 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests that crashd reports unreported exits, and does not report orderly exits.
+/// Tests that crashd reports each unreported exit, and no orderly exit.
+///
+/// An unreported exit is the end of a process without a crash record, such as by SIGKILL.
 @Suite(.sharedDaemon, .serialized)
 struct SilentDeathTests {
   @Test("the report of a SIGKILL has the cause, the last breadcrumb and the annotations")
@@ -27,7 +29,7 @@ struct SilentDeathTests {
     #expect(report.group.title == "Killed (SIGKILL from outside): crash-maker")
   }
 
-  @Test("the report of a fault with all signals blocked states that no handler could run")
+  @Test("the report of a fault while all signals are blocked states that no handler could run")
   func blocked() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run("all-signals-blocked", ["--wait-attached"], environment: daemon.place.environment)
@@ -59,14 +61,14 @@ struct SilentDeathTests {
   }
 
   @Test(
-    "a process that executes another program is detached, even while a child holds its connection open",
+    "a process that executes another program is detached, even while a child keeps the connection open",
     arguments: ["exec-and-stay", "exec-with-child"])
   func exec(name: String) async throws {
     let daemon = try SharedDaemon.current
     let victim = try await Victim.start(name, in: daemon)
     let (pid, client, input) = (victim.process.pid, daemon.client, victim.input)
     let isAttached = { @Sendable in try client.processes().contains { $0.pid == Int(pid) } }
-    // Before crashd answers this request, it processes the attach of the executed program.
+    // crashd answers this request after it has processed the attach of the executed program.
     #expect(try await daemon.reports(of: pid).isEmpty)
     #expect(try await blocking(isAttached))
     victim.goOn()
@@ -105,7 +107,7 @@ struct SilentDeathTests {
     #expect(try await daemon.reports(of: crash.pid).isEmpty)
   }
 
-  @Test("crashd detects an unreported exit even while a child holds the connection of the process open")
+  @Test("crashd detects an unreported exit even while a child of the process keeps the connection open")
   func childHoldsConnection() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run("sigkill-with-child", ["--wait-attached"], environment: daemon.place.environment)
@@ -146,7 +148,7 @@ struct SilentDeathTests {
 private struct MemoryGroup {
   var path: String
 
-  /// A shell command that moves itself into the control group and then executes its arguments.
+  /// A shell command that moves its process into the control group and then executes the arguments.
   var entrance: [String] { ["/bin/sh", "-c", "echo $$ > '\(path)/cgroup.procs' && exec \"$@\"", "sh"] }
 
   static func canBeMade() throws -> Bool {

@@ -14,7 +14,7 @@ struct SweepTests {
     #expect(report.losses.isEmpty)
     let main = try #require(report.threads.first { $0.tid == Int(pid) })
     #expect(!main.crashed && main.signal == nil && main.silence == nil)
-    // The main thread waits in crashInThread for the crashed thread.
+    // The main thread waits in `crashInThread` for the thread that crashes.
     #expect(main.frames.contains { $0.function.contains("crashInThread") && $0.isOwn }, "\(main.listing)")
     #expect(main.stackFrames.last?.function == "_start", "\(main.listing)")
   }

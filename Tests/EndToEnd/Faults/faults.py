@@ -6,7 +6,8 @@ Usage: faults.py BINARIES [--kills N] [--seconds S] [--seed N] [--processes N] [
 
 BINARIES is a directory with crashd, crash-analyse and crash-maker. crashd runs under a service manager that does what
 systemd does: it holds the two sockets and crashd's stored descriptors (FDSTORE=1), and restarts crashd. Two named
-subscribers acknowledge their events. crashd forwards events to a collector, which breaks its connection sometimes.
+subscribers acknowledge their events. crashd also forwards each event to a collector, which breaks its connection
+sometimes.
 
   --plain     run without the service manager, so that nothing holds sockets and descriptors while crashd is away
   --attached  let each process wait until crashd has accepted it; by default about half of them crash at once
@@ -14,9 +15,9 @@ subscribers acknowledge their events. crashd forwards events to a collector, whi
   --deaths    also kill some processes by SIGKILL, which no handler can catch
   --keep      the directory that keeps all files
 
-Each process has a unique name (CRASHSHIELD_NAME). The script fails in these cases: a crash is neither stored nor
-counted in its group; a crash has two reports; a subscriber or the collector does not receive a crash; a report belongs
-to no process.
+Each process has a unique name (CRASHSHIELD_NAME), by which the script finds its report. The script fails in these
+cases: a crash is neither stored nor counted in its group; a crash has two reports; a subscriber or the collector does
+not receive a crash; a report belongs to no process of the script.
 """
 
 import argparse
@@ -40,8 +41,8 @@ import time
 
 # The time limit for each wait, in seconds. Only a failing run reaches the limit.
 PATIENCE_S = 120
-# The maximum number of crashes whose reports have not been delivered. While more are undelivered, no new process
-# starts. This limits the time of the last deliveries, at the end of the test.
+# The maximum number of crashes that a subscriber or the collector has not received yet. While there are more, no new
+# process starts, so that the last deliveries at the end of the test do not take long.
 UNDER_WAY = 40
 # The maximum time in seconds by which undelivered reports delay the start of a process. The delay needs a limit,
 # because the report of a lost crash is never delivered.
@@ -101,7 +102,7 @@ class ServiceManager:
                 self.listeners.append(listener)
         self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.notify.bind(str(folder / "notify"))
-        # The stored descriptors by name, in the order of their arrival.
+        # The descriptors that crashd has stored, by name, in the order of their arrival.
         self.kept: dict[str, list[int]] = collections.OrderedDict()
         # The device and inode of each descriptor's file; None for a pidfd, because a pidfd never counts as a duplicate.
         self.identities: dict[int, tuple[int, int] | None] = {}
@@ -278,7 +279,7 @@ class Subscriber(Audience):
             try:
                 self.follow()
             except OSError:
-                # Poll, because with --plain no event announces the next crashd.
+                # Polls, because with --plain nothing announces the next crashd.
                 time.sleep(0.02)
             except (ValueError, KeyError, RuntimeError) as error:
                 self.errors.append(f"{type(error).__name__}: {error}")
@@ -370,8 +371,8 @@ class Load:
                 self.news.wait_for(lambda: self.is_ending or self.under_way() < UNDER_WAY, HOLD_S)
             count += 1
             scenario = chance.choice(self.scenarios)
-            # A process waits until it is attached if the test will kill it by SIGKILL, because crashd cannot detect the
-            # SIGKILL of an unattached process.
+            # A process that the test will kill by SIGKILL waits until it is attached: crashd cannot detect the end of
+            # an unattached process.
             waits = scenario == DEATH or self.is_always_attached or chance.random() < 0.5
             options = ["--wait-attached"] if waits else []
             crash = Crash(f"fault-{number}-{count}", scenario, options)
@@ -485,7 +486,7 @@ def run(arguments: argparse.Namespace, folder: pathlib.Path) -> int:
     path = str(folder / "collector")
     (folder / "crashd.yaml").write_text(f"forward: [{{path: {path}, acknowledge: true, scrub: false}}]\n")
     collector = Collector(path, news, random.Random(f"{arguments.seed} collector"))
-    # Register the subscribers before the first crash, because a new subscriber receives only later events.
+    # Registers the subscribers before the first crash, because a new subscriber receives only later events.
     manager.start()
     manager.await_ready()
     subscribers = [Subscriber("quick", manager.varlink, news, 1), Subscriber("slow", manager.varlink, news, 8)]

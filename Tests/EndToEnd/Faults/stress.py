@@ -150,8 +150,8 @@ def attach(path: str, message: bytes, memory: int, crashes: bool) -> tuple[socke
                 connection.send(service.CRASHED)
             reply = connection.recv(1024)
         except (ConnectionResetError, BrokenPipeError):
-            # crashd has refused the process, and closed the socket. The process gets no reply, because the kernel
-            # discards the reply if crashd closes a socket with unread data.
+            # crashd has refused the process. It closed the socket while the socket had unread data, so the kernel has
+            # discarded crashd's reply.
             reply = b""
     except BaseException:
         connection.close()
@@ -302,7 +302,7 @@ def idle(binaries: pathlib.Path, folder: pathlib.Path, rings: list, arguments: a
     # Wait for the unwind cross-checks, which keep the descriptors of the rings open.
     service.settled(daemon)
     left = daemon.descriptors() - before
-    # Allow up to 16 more descriptors, because the store opens database readers on demand and keeps them open.
+    # Allows up to 16 more descriptors, because the store opens database connections on demand and keeps them open.
     Checks.check("crashd closes the descriptors of ended processes", left <= 16, f"{left} more than before")
     Checks.check("crashd stops with status 0", daemon.stop() == 0)
 
@@ -456,7 +456,7 @@ def corrupt(binaries: pathlib.Path, folder: pathlib.Path, rings: list, _argument
     database = place / "state" / "reports.sqlite"
     pages = database.stat().st_size // 4096
     with open(database, "r+b") as file:
-        # Overwrite pages in the middle of the file, which contain reports.
+        # Overwrites pages in the middle of the file, where the reports are.
         for page in range(pages // 2, pages // 2 + 16):
             file.seek(page * 4096)
             file.write(b"\xa5" * 4096)

@@ -5,14 +5,14 @@ Usage: faults.py CRASH_FLEET [--leader-kills N] [--service-kills N] [--reports N
 
 Needs root. The program runs itself in namespaces of its own for processes, mounts and the network, so nothing survives it.
 
-Three PostgreSQL servers have a network namespace each, and commits wait for ANY 1 standby. Two crash-fleets serve four
-hosts. A host behaves as crash-forward does: it repeats a batch until an answer says that it is committed. In addition, it
-sends every batch twice, and some batches torn: a part first, or without waiting for the answer. The clock of one host is
-an hour ahead.
+Three PostgreSQL servers have a network namespace each. A commit waits until one of the two standbys confirms it (ANY
+1). Two crash-fleets serve four hosts. A host behaves as crash-forward does: it repeats a batch until an answer says
+that it is committed. In addition, it sends every batch twice. Before some batches, it sends a part of the batch, or the
+batch without waiting for the answer. The clock of one host is an hour ahead.
 
-Faults: the leader ends by SIGKILL, and the standby with the latest log is promoted. The leader is cut off from the
-network, a standby is promoted, and the old leader comes back before it is stopped. The leader's disk is full. A crash-fleet
-ends by SIGKILL at random moments.
+Faults: the leader (the primary server) ends by SIGKILL, and the standby with the latest log is promoted. The leader is
+cut off from the network, a standby is promoted, and the old leader comes back to the network before it is stopped. The
+leader's disk is full. A crash-fleet ends by SIGKILL at random moments.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The load of a test of the fleet: crash-fleets, and hosts that send as crash-forward does."""
+"""The load for tests of the fleet: crash-fleet processes, and hosts that send to them as crash-forward does."""
 
 import http.client
 import json
@@ -13,7 +13,7 @@ import time
 from machines import run
 
 HOSTS, BATCH, GROUPS = 4, 20, 20
-# The tables whose sums of crashes must be equal.
+# The tables of the fleet's database that count all crashes, so that their sums must be equal.
 TABLES = ("counter", "alias_hour", "alias_hour_sum", "alias_build", "alias_host", "program_hour", "issue")
 
 
@@ -126,7 +126,7 @@ class Load:
 
 
 class Balance:
-    """What hosts sent, beside what the database has."""
+    """Compares what the hosts have sent with what the database has."""
 
     def __init__(self, sql, outcomes):
         self.sent = sum(batches for _, batches, _, _, _ in outcomes) * BATCH

@@ -5,10 +5,10 @@ Usage: patroni.py CRASH_FLEET [--reports N] [--table FILE]
 
 Needs root, and Debian's packages patroni and etcd-server. The program runs itself in namespaces of its own.
 
-Three machines each run etcd, Patroni and a PostgreSQL server. Patroni waits for one standby with each commit
-(`synchronous_mode_strict`). First all programs on the leader's machine end by SIGKILL, and start again when another
-server leads. Then the leader's machine loses its network, and gets it back when another server leads and the old leader
-has stopped itself. Hosts send as in faults.py, through two crash-fleets.
+Three machines each run etcd, Patroni and a PostgreSQL server. With Patroni's `synchronous_mode_strict`, each commit
+waits for one standby. First all programs on the leader's machine end by SIGKILL, and start again when another server
+leads. Then the leader's machine loses its network, and gets it back when another server leads and the old leader has
+stopped itself. Hosts send as in faults.py, through two crash-fleets.
 """
 
 import argparse
@@ -65,7 +65,8 @@ class Server(Machine):
             subnet=SUBNET, etcds=", ".join(f"'{server.address}:2379'" for server in servers)))
 
     def start(self):
-        # The data of a member that comes back has its cluster; etcd then ignores the initial state.
+        # If a member of the cluster comes back, its data directory names the cluster, and etcd ignores these initial
+        # settings.
         self.processes = [
             self.spawn("etcd", "--enable-v2", "--name", self.name, "--data-dir", self.directory / "etcd",
                        "--listen-peer-urls", f"http://{self.address}:2380",
@@ -82,7 +83,7 @@ class Server(Machine):
                 os.kill(int(pid), signal.SIGKILL)
         for process in self.processes:
             process.wait()
-        # The socket is in a directory that a restart of a real machine empties.
+        # Removes the server's pid file and its socket. A restart of a real machine empties the socket's directory.
         for file in [self.data / "postmaster.pid", *self.directory.glob(".s.PGSQL*")]:
             file.unlink(missing_ok=True)
 

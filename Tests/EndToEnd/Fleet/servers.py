@@ -98,7 +98,7 @@ class Cluster:
         time.sleep(1)
         old = self.promote()
         time.sleep(2)
-        # The old primary is running again, and still acts as the primary. No standby replicates from it, so it cannot
+        # The old primary, which was cut off, still acts as the primary. No standby replicates from it, so it cannot
         # commit.
         old.link("up")
         time.sleep(3)

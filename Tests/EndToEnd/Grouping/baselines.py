@@ -1,6 +1,7 @@
-"""Other ways to group the same reports, for comparison.
+"""Other ways to group the same reports, with which the benchmark compares crashd's groups.
 
-Each way returns a key and a coarse key. The coarse key finds similar groups, as crashd's coarse key does.
+Each way is a function that returns two keys of a report. Reports with the same key are one group. Groups with the same
+coarse key are similar, as with crashd's coarse key.
 """
 
 import re

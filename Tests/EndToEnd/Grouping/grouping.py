@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Measures how well crashd's groups and the defects of programs agree.
+"""Measures how well crashd's groups of reports agree with the defects of programs.
 
 Usage: grouping.py BINARIES OPTIMIZED [--slice] [--only TEXT] [--all] [--keep DIRECTORY] [--reports FILE] [--page FILE]
 
 BINARIES is a directory with crashd, crashctl, crash-analyse and a crash-maker of a debug build. OPTIMIZED is a
 crash-maker of a release build. The script builds the generated program of shop.py in several ways. It runs each defect
-in each build, and compares the groups of the reports with the defects. docs/measurements/grouping.md has the rule for
-labels. The script fails if a goal is missed or if a baseline is ahead.
+in each build, and compares the groups of the reports with the defects. A label names the defect of a crash;
+docs/measurements/grouping.md has the rule for labels. The script fails if a goal is missed, or if a baseline (another
+way to group) is better.
 
   --slice    run two builds and a part of the defects only, which takes less than a minute
   --only     run only the crashes whose label contains the text
@@ -41,7 +42,7 @@ import verdicts
 
 PRECISION_GOAL, RECALL_GOAL, IMPURE_LIMIT, RECALL_AT_1_GOAL = 0.995, 0.95, 0.01, 0.9
 CRASHES = 3_000
-# The share of the crashes that is allowed to have no report. A scenario can end before it is attached.
+# The share of the crashes that may have no report, because a scenario can end before its process is attached.
 MISSING_LIMIT = 0.01
 PATIENCE_S = 90
 THREADS = ("main", "dispatch", "task", "pthread")
@@ -55,7 +56,7 @@ SLICE_VARIANTS = {"lines-debug", "closures-optimized"}
 # These scenarios use memory or processor time until a limit kills them.
 HEAVY = {"oom-kill", "uninterruptible-thread", "full-disk"}
 WAITS = {f"main-waits-{name}" for name in ("pause", "read", "futex", "cond-wait", "epoll-wait")}
-# Groups of scenarios that fault at the same source line.
+# Scenarios that fault at the same source line, and so have one label.
 SAME = {
     "crash-in-our-handler": "null-write", "crash-in-user-callback": "null-write",
     "sigaltstack-owned-by-app": "stack-overflow-small-thread"}
@@ -187,7 +188,7 @@ def crashes(options, folder: pathlib.Path) -> tuple[list[dict], int]:
             found = list(pool.map(one, runs))
     finally:
         daemon.stop()
-    # Not every scenario of crash-maker runs on every thread and in every build.
+    # Runs of crash-maker do not count as missing, because not every scenario runs on every thread and in every build.
     missing = sum(1 for run, crash in zip(runs, found) if crash is None and (run.is_preloaded or run.path))
     for run, crash_ in zip(runs, found):
         if crash_ is None and (run.is_preloaded or run.path):

@@ -1,4 +1,4 @@
-"""Scores a grouping against labels.
+"""Scores a grouping of crashes against labels, which name the defects of the crashes.
 
 Each function takes the crashes as pairs of a label and a group. The figures are the ones of the literature on duplicate
 crash reports: precision and recall over pairs of crashes, B-cubed, and Recall@1.
@@ -16,7 +16,7 @@ class Scores:
     recall: float
     b_cubed_precision: float
     b_cubed_recall: float
-    # The share of all crashes that are in the largest group with more than one label.
+    # The share of all crashes that the largest group with more than one label has.
     largest_impure: float
     recall_at_1: float
 
@@ -57,8 +57,9 @@ def score(crashes: list[tuple[str, str]], recall_at_1: float) -> Scores:
 def recall_at_1(crashes: list[tuple[str, str, str, str]]) -> float:
     """The share of crashes whose first proposal among the groups of all other builds has their label.
 
-    A crash is a label, a build, a group and a coarse key. The first proposal is the group with the crash's key. Without
-    such a group, it is the largest group with the crash's coarse key. Only crashes count whose label other builds have.
+    A crash is a label, a build, a group and a coarse key. The first proposal for a crash is its group, if another build
+    has it. Otherwise it is the largest group with the crash's coarse key. A crash counts only if another build has its
+    label, and is right if most crashes of the proposal have its label.
     """
     asked = found = 0
     for build in {build for _, build, _, _ in crashes}:

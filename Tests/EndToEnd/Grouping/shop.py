@@ -1,7 +1,7 @@
 """Writes the Swift sources of a program with many known defects, and builds it in several ways.
 
-`defects()` returns the labels, and for each label the runs that reach the defect. docs/measurements/grouping.md has the
-rule for labels. The program is called as `shop ROUTE THREAD NUMBER DEPTH`.
+`defects()` returns the labels (the names of the defects), and for each label the runs that reach the defect.
+docs/measurements/grouping.md has the rule for labels. The program is called as `shop ROUTE THREAD NUMBER DEPTH`.
 """
 
 import dataclasses
@@ -31,8 +31,8 @@ FAULTS = {
     "abort": "result = K; abort()",
 }
 
-# What functions do besides. Without such statements, functions would differ only in constants, and the optimizer would
-# merge them: a merged function has the name of one of them, and no lines.
+# The statements of functions beside the fault. Without them, functions would differ only in constants, and the
+# optimizer would merge them. A merged function has the name of one of them, and no source lines.
 WORK = (
     "for step in 0..<3 { sink(step &* K) }",
     "let title = word(K); if title.utf8.count > 90 { sink(K) }",
@@ -89,9 +89,9 @@ SHAPES_OF_A_DOMAIN = 14
 # The type of the program header of .eh_frame_hdr.
 GNU_EH_FRAME = 0x6474E550
 
-# Shared code. Code that several callers share. The rule for labels distinguishes these cases. OWN: the helper has the
-# defect, so all three routes to it have one label. STATED and UTILITY: the caller has the defect, so each of three
-# routes has its own label.
+# Helpers that several callers share, by what the rule for labels says of them. OWN: the helper has the defect, so all
+# three routes to it have one label. STATED and UTILITY: the caller has the defect, so each of three routes has its own
+# label.
 OWN = ("index", "unwrap", "overflow", "divide", "narrow", "range", "cast", "try", "null", "text", "double", "remove",
        "fatal", "fatal")
 STATED = {
@@ -203,7 +203,8 @@ class Variant:
     flags: tuple[str, ...]
     lines: int = 0
     has_closures: bool = False
-    # The functions that the source forces to be inlined or not: those whose defect number has this value modulo 3.
+    # Selects the functions that the source forces to be inlined or not: those whose defect number modulo 3 is this
+    # value.
     inlined: int | None = None
     has_no_frame_table: bool = False
 

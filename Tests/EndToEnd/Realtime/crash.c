@@ -20,7 +20,7 @@
 static volatile uint32_t *volatile nowhere = (volatile uint32_t *)8;
 
 // This thread-local storage is larger than the stack that the shield requests for its own thread. glibc places
-// thread-local storage on the thread's stack. Nevertheless the shield's thread must start.
+// thread-local storage on the thread's stack. The shield's thread must start nevertheless.
 static _Thread_local volatile char storage[512 * 1024];
 
 static int compare(const void *left, const void *right) {
@@ -112,7 +112,7 @@ static void use_up_descriptors(void) {
   }
 }
 
-// Listens on crashd's socket, but accepts no connection and sends nothing.
+// Acts as a crashd that listens on its socket, but accepts no connection and sends nothing.
 static void listen_at_socket(void) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   snprintf(address.sun_path, sizeof address.sun_path, "%s", getenv("CRASHSHIELD_SOCKET"));

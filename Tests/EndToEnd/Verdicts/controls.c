@@ -140,7 +140,7 @@ FAULT void read_beside_freed(void) {
   heap_opaque(node->next->number + (uint64_t)(uintptr_t)stale);
 }
 
-// A link of a list. make_link() makes the last link, whose `next` is null; free() does not overwrite `next`.
+// A link of a list. make_link() makes the last link, whose `next` is null, and stays null when the link is freed.
 struct link {
   uint64_t number;
   char name[8];

@@ -107,7 +107,7 @@ func random(_ limit: Int) -> Int { Int(heap_random() % UInt64(limit)) }
   return account
 }
 
-/// Overwrites memory with the bytes of a string, starting at an offset from the start of an object.
+/// Overwrites memory with the bytes of a string, from an offset in an object on.
 @inline(never) func write(over account: Account, from offset: Int, bytes: Int) {
   let address = unsafe Unmanaged.passUnretained(account).toOpaque()
   for index in 0..<bytes / 8 {
@@ -141,7 +141,7 @@ final class Receipt {
   }
 }
 
-/// Returns a live block of random words, which the caller uses as an object.
+/// Returns the address of a live block of random words, which the caller uses as if it were an object.
 @inline(never) func numbers() -> UInt64 {
   let count = 2 + random(39)
   let words = UnsafeMutablePointer<UInt64>.allocate(capacity: count)
@@ -168,9 +168,9 @@ struct Label {
   var orders = [Order()]
 }
 
-/// Returns a live block of structs, which resemble the context of a callback.
+/// Returns the address of a live block of structs, which resemble the context of a callback.
 ///
-/// The caller uses the block as an object.
+/// The caller uses the block as if it were an object.
 @inline(never) func structs() -> UInt64 {
   func copy<Value>(_ make: () -> Value) -> UInt64 {
     let count = 1 + random(4)
@@ -231,9 +231,7 @@ struct Entry {
   return unsafe entries
 }
 
-/// Passes the address of a value on the stack.
-///
-/// The callee uses the value as an object.
+/// Passes the address of a value on the stack to a function, which uses the value as if it were an object.
 @inline(never) func withLocal(_ use: (UInt64) -> Void) {
   var order = hidden(Order())
   withUnsafeMutablePointer(to: &order) { use(UInt64(UInt(bitPattern: $0))) }

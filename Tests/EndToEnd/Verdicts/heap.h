@@ -9,7 +9,7 @@
 
 #define STALE_LIMIT 64
 
-// Freed blocks that no test code dereferences.
+// Addresses of freed blocks, which no code of the tests dereferences.
 extern void *heap_stale[STALE_LIMIT];
 // Whether all registers, except those of the faulting instruction, point to freed blocks.
 extern bool heap_fills_registers;
@@ -21,12 +21,13 @@ void heap_prepare(const char *state, uint64_t seed);
 // Returns the usable size of a block in bytes.
 size_t heap_size(const void *block);
 
-// The programs call this function before they free a block. Returns without effect unless the age is "full". With the
-// age "full", it frees other blocks of the same size, which fill the thread's cache (tcache) for this size.
+// The programs call this function before they free a block. If the age is "full", it frees other blocks of the same
+// size, so that the block does not fit into the thread's cache (tcache) any more. Otherwise it does nothing.
 void heap_make_room(const char *age, const void *block);
 
-// Simulates the time between the free of a block and its use. With the ages "fresh" and "full" this function does
-// nothing. With "reused" it allocates blocks of the same size. With "aged" it allocates and frees other blocks.
+// Simulates the time between the free of a block and the use of the freed block, which the age names. With the ages
+// "fresh" and "full" this function does nothing. With "reused" it allocates blocks of the same size. With "aged" it
+// allocates and frees other blocks.
 void heap_age(const char *age, size_t size);
 
 // Protects a class, if the preloaded library has the quarantine (quarantine.c). The quarantine keeps objects of a

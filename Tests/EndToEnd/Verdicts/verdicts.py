@@ -4,9 +4,9 @@
 Usage: verdicts.py BINARIES [--slice] [--crash-maker PROGRAM]... [--keep DIRECTORY] [--all] [--only TEXT]
                    [--seed NUMBER] [--rounds NUMBER]
 
-BINARIES is a directory with crashd, crashctl, crash-analyse and crash-maker. The programs beside this file are built
-without and with optimization and crash under libcrashshield.so: each kind of fault, in each state of the heap, with
-several seeds. The controls are crashes that do not use freed memory. They include scenarios of crash-maker.
+BINARIES is a directory with crashd, crashctl, crash-analyse and crash-maker. The script builds the programs beside this
+file without and with optimization. They crash under libcrashshield.so: with each kind of fault, in each state of the
+heap, with several seeds. The controls are crashes that do not use freed memory. They include scenarios of crash-maker.
 
   --slice   run a few crashes only, which takes seconds
   --all     print a line for each crash
@@ -47,7 +47,7 @@ ADDRESS_SPACE_BYTES = 8 << 30
 SURVIVED = 4
 PROBABLE_LIMIT = 0.01
 RECALL_GOAL = 0.85
-# The limits for --slice are less strict, because one of so few crashes changes a share by several percent.
+# The limit for --slice is less strict, because one of its few crashes changes a share by several percent.
 SLICE_PROBABLE_LIMIT = 0.03
 SLICE_RECALL_GOAL = 0.5
 CONTROL_STATES = ("fresh", "churned", "freed", "patterned", "registers")
@@ -139,7 +139,7 @@ class Daemon:
         for line in self.follower.stdout:
             report = json.loads(line)["report"]
             with self.changed:
-                # Uses only the first event of a crash. A later event of the same report only has more threads.
+                # Uses only the first event of a crash: later events only add threads to the same report.
                 self.reports.setdefault(self.identity(report), report)
                 self.changed.notify_all()
 

@@ -1,6 +1,6 @@
-// The entry point for libFuzzer. The first byte of an input chooses the format, and the rest is a compressed body. zlib
-// and libzstd are the libraries of the system, without instrumentation. scripts/fuzz/readers builds and runs this
-// target.
+// The entry point for libFuzzer. The first byte of an input chooses gzip or zstd, and the rest is the compressed body
+// of a request to crash-fleet. zlib and libzstd are the libraries of the system, without instrumentation.
+// scripts/fuzz/readers builds and runs this target.
 #include "cs_compression.h"
 #include <stdbool.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t count) {
   if (count == 0) return 0;
   const bool is_zstd = data[0] & 1;
   decompressor *const decompress = is_zstd ? cs_zstd_decompress : cs_gzip_decompress;
-  // The exact size, so that the address sanitizer sees a write behind the limit.
+  // The block is exactly as large as the limit, so that the address sanitizer detects a write behind it.
   uint8_t *plain = malloc(LIMIT);
   promise(plain);
   size_t bytes = SIZE_MAX;

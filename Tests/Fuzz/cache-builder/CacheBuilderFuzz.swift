@@ -1,6 +1,6 @@
-// The entry point for libFuzzer. An input is an ELF file. The target builds symbol caches from the ELF file as
-// crash-analyse does: one for all addresses, and one for some addresses. Each cache must be complete, and the target
-// looks up addresses in it. scripts/fuzz/elf builds this target.
+// The entry point for libFuzzer. An input is an ELF file. The target (the code below, which libFuzzer calls for each
+// input) builds two symbol caches from the ELF file, as crash-analyse does: one for all addresses, and one for some.
+// Then it looks up addresses in each cache, and checks the results. scripts/fuzz/elf builds this target.
 import CrashSymbolBuilder
 import Glibc
 

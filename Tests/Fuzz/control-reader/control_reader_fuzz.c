@@ -1,5 +1,5 @@
-// The entry point for libFuzzer. An input is a control message. The target checks the postconditions of
-// cs_control_read().
+// The entry point for libFuzzer. An input is a control message, as crashd sends it to a process with the shield. The
+// target checks the postconditions of cs_control_read().
 #include "../../../CShim/Handler/Setup/Attach/control.h"
 
 #include <stdlib.h>

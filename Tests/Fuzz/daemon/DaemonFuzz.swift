@@ -1,7 +1,7 @@
 // The entry point for libFuzzer. The target fuzzes crashd's external inputs other than rings. A complete crashd runs in
-// the fuzzing process. The first byte of an input selects what the rest is: a hello on the attach socket, the bytes of
-// a client on the Varlink socket, a settings file, or a pattern of the scrubber with a text. scripts/fuzz/daemon builds
-// this target.
+// the fuzzing process. The first byte of an input selects what the rest is: a hello (the first message of a process) on
+// the attach socket, the bytes of a client on the Varlink socket, a settings file, or a pattern of the scrubber with a
+// text. scripts/fuzz/daemon builds this target.
 import CLinux
 import CShimRing
 import CrashSettings
@@ -61,7 +61,7 @@ private func greet(_ input: [UInt8]) {
   guard let shape = input.first else { return }
   var message = Array(input.dropFirst())
   if shape & 0x80 == 0 {
-    // The target writes this header: otherwise crashd would refuse the message because of its first words.
+    // The target writes the header itself. With random first words, crashd would refuse the message at once.
     message += [UInt8](repeating: 0, count: max(0, MemoryLayout<cs_attach_hello>.size - message.count))
     message = Array(message.prefix(MemoryLayout<cs_attach_hello>.size))
     put(attachMagic, at: 0, &message)
@@ -73,15 +73,15 @@ private func greet(_ input: [UInt8]) {
   defer { close(socket) }
   let rings = (0..<Int(shape & 7) + 1).map { ring(isSealed: shape & 0x10 == 0, index: $0) }
   defer { for number in rings { close(number) } }
-  // The kernel refuses a message that is too long. crashd then receives only the hang-up of the connection.
+  // The kernel refuses a message that is too long. crashd then receives only the end of the connection.
   _ = cd_socket_send(socket, message, message.count, rings, rings.count)
   _ = shutdown(socket, Int32(SHUT_WR))
   awaitAnswer(socket, patience_ms: 60_000)
 }
 
-/// Creates an empty ring of the right size for index 0.
+/// Creates a file for the descriptor with this index in a hello.
 ///
-/// For any other index, creates a file with an image. In the hello, its descriptor follows the ring's descriptor.
+/// Descriptor 0 is an empty ring of the right size. The others stand for the files of images (programs and libraries).
 private func ring(isSealed: Bool, index: Int) -> Int32 {
   var number: Int32 = -1
   precondition(cd_memory_create(index == 0 ? MemoryLayout<cs_ring>.size : 4096, &number) == 0)
@@ -92,14 +92,12 @@ private func ring(isSealed: Bool, index: Int) -> Int32 {
 // MARK: The Varlink socket
 
 private nonisolated(unsafe) var calls = 0
-/// The maximum CPU time of crashd for each KiB of a call.
-///
-/// The fuzzer acts as a hostile client. The limit is ten times the CPU time of a normal call under the sanitizer.
+/// The maximum CPU time of crashd for each KiB of a call: ten times that of a normal call under the sanitizer.
 private let callLimit_ns: UInt64 = 50_000_000
 
-/// Checks the CPU time of crashd for a call, which does not depend on the machine's load.
+/// Sends a call, and checks crashd's CPU time for it, which does not depend on the machine's load.
 ///
-/// Repeats a call that takes too long twice, because crashd can have done other work during the call.
+/// A call that takes too long is sent twice more, because crashd may have done other work during the call.
 private func watch(_ bytes: [UInt8]) {
   let limit_ns = callLimit_ns * UInt64(bytes.count / 1024 + 1)
   let isCheap = (0..<3).contains { _ in
@@ -116,9 +114,9 @@ private func processTime_ns() -> UInt64 {
   return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
-/// Sends the bytes unchanged, with a NUL at the end.
+/// Sends the bytes unchanged, with a NUL at the end, as a call.
 ///
-/// After every 64th call, the target checks that another client still gets an answer.
+/// After every 64th call, checks that another client still gets an answer.
 private func call(_ bytes: [UInt8]) {
   let socket = connected(directories.varlinkSocket, SOCK_STREAM)
   defer { close(socket) }
@@ -179,7 +177,7 @@ private func connected(_ path: String, _ type: __socket_type) -> Int32 {
   return socket
 }
 
-/// Reads the replies until crashd closes the connection.
+/// Reads crashd's replies until it closes the connection.
 private func awaitAnswer(_ socket: Int32, patience_ms: Int32, mayTakeLonger: Bool = false) {
   var buffer = [UInt8](repeating: 0, count: 1 << 16)
   while true {

@@ -1,6 +1,6 @@
 // The entry point for libFuzzer. An input is an ELF file. The target reads its symbols as crash-analyse does, for all
-// addresses or for some addresses. The target checks the invariants of the tables. scripts/fuzz/elf reports faults in
-// code of this project separately from faults in libdw and libelf.
+// addresses or for some addresses. It checks the invariants of the resulting symbol tables. scripts/fuzz/elf reports
+// faults in code of this project separately from faults in libdw and libelf.
 #include "cs_libdw.h"
 #include <stdlib.h>
 #include <sys/mman.h>

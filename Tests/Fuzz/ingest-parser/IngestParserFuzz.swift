@@ -1,5 +1,5 @@
-// The entry point for libFuzzer. An input is the body of a batch. scripts/fuzz/readers builds this target together with
-// the parser of Fleet.
+// The entry point for libFuzzer. An input is the body of a batch: the reports that crash-forward sends to crash-fleet
+// in one request. scripts/fuzz/readers builds this target together with the parser of crash-fleet.
 internal import CrashReport
 
 /// Parses a body.
@@ -41,9 +41,7 @@ private func check(_ item: Result<IngestItem, IngestProblem>, within input: [UIn
   }
 }
 
-/// Any JSON value.
-///
-/// Its content does not matter.
+/// Any JSON value, of which only the syntax is checked.
 private struct AnyJSON: JSONBuildable {
   static func json(null: Void) -> AnyJSON { AnyJSON() }
   static func json(bool: Bool) -> AnyJSON { AnyJSON() }
@@ -54,7 +52,8 @@ private struct AnyJSON: JSONBuildable {
   static func json(object: [String: AnyJSON]) -> AnyJSON { AnyJSON() }
 }
 
-/// Compares the scanner with crashd's parser: if crashd's parser accepts an input as JSON, the scanner must accept it.
+/// Compares crash-fleet's scanner with crashd's JSON parser: the scanner must accept each input that the parser
+/// accepts.
 private func compareSyntax(_ input: [UInt8]) {
   guard !input.contains(UInt8(ascii: "\n")), (try? JSONParser<AnyJSON>.parse(input, depth: 60)) != nil else { return }
   let body = Array("{\"x\":".utf8) + input + [UInt8(ascii: "}")]

@@ -1,6 +1,6 @@
-// The entry point for libFuzzer. An input is a log, or a list of pieces of a record line's payload. The target computes
-// the payload's checksums, because a random payload never has the right checksums. scripts/fuzz/readers builds this
-// target together with TestRecordLine.swift of Tests/Kit.
+// The entry point for libFuzzer. An input is a log, or the payload (in pieces) of a record line: a line of a log that
+// contains a whole crash record. The target computes the payload's checksums, because a random payload never has the
+// right ones. scripts/fuzz/readers builds this target together with TestRecordLine.swift of Tests/Kit.
 internal import CShimRing
 import CrashReport
 import CrashRing

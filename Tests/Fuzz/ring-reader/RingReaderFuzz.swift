@@ -1,5 +1,6 @@
-// The entry point for libFuzzer. An input is a list of patches to a valid ring, because a whole ring is too large to
-// mutate. scripts/fuzz/readers builds this target together with TestRing.swift of Tests/Unit/CaptureTests.
+// The entry point for libFuzzer. An input is a list of patches to a valid ring (the file with a process's crash
+// records), because a whole ring is too large to mutate. scripts/fuzz/readers builds this target together with
+// TestRing.swift of Tests/Unit/CaptureTests.
 import CShimRing
 import CrashReport
 import CrashRing
@@ -83,7 +84,7 @@ private struct Patch {
 
 /// Parses the patches of an input.
 ///
-/// Each patch has a part, an index, an offset (two bytes), a length and bytes.
+/// A patch consists of a part of the ring, an index, an offset (two bytes), a length, and the bytes to write.
 private func parse(_ input: ArraySlice<UInt8>) -> [Patch] {
   var patches: [Patch] = []
   var rest = input
@@ -105,8 +106,7 @@ private func part(_ kind: UInt8, index: Int) -> (range: Range<Int>, slot: Int?, 
     (start..<start + size, slot, thread)
   }
   switch kind % 15 {
-  // The range starts after magic, version, architecture and size, because a few inputs cover the checks of these
-  // fields.
+  // This range of the header starts after magic, version, architecture and size, whose checks a few inputs cover.
   case 0: return part(24, 512)
   case 1: return part(TestRing.image(index), MemoryLayout<cs_ring_image>.size)
   case 2: return part(TestRing.annotation(index % 64), MemoryLayout<cs_ring_annotation>.size)
@@ -128,7 +128,7 @@ private func part(_ kind: UInt8, index: Int) -> (range: Range<Int>, slot: Int?, 
 }
 
 extension TestRing {
-  /// Commits the current bytes of a slot: stores the CRC of as much of the stack as the record states.
+  /// Makes the bytes of a slot a valid record: stores their CRC, over as much of the stack as the record states.
   fileprivate func commitAsIs(slot: Int) {
     let at = TestRing.record(slot) + fieldOffset(\cs_ring_record.stack_bytes)
     let wanted = memory.load(fromByteOffset: at, as: UInt32.self)

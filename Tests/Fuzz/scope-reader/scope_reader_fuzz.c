@@ -27,7 +27,7 @@ static void describe(int fd, uint64_t pc) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t count) {
-  // The target reads the address from the start of the input, so that a mutation can change the address.
+  // The address is at the start of the input, so that a mutation can change it.
   uint64_t pc;
   if (count < sizeof pc) return 0;
   memcpy(&pc, data, sizeof pc);

@@ -1,6 +1,7 @@
 // The entry point for libFuzzer. An input is an ELF file, whose unwind tables the target extracts and uses, or an
-// unwind request. The target corrects the magic, the offsets and the checksums of a request: otherwise the reader would
-// refuse a random request at its first check. scripts/fuzz/elf builds this target.
+// unwind request (stacks and tables, which crashd sends to crash-analyse). The target corrects the magic, the offsets
+// and the checksums of a request: otherwise the reader would refuse a random request at its first check.
+// scripts/fuzz/elf builds this target.
 import CShimRing
 import CrashSymbols
 import Glibc
@@ -39,8 +40,8 @@ private func unwindWithTables(of image: [UInt8]) {
       preconditionFailure("the extracted tables are unreadable")
     }
     precondition(header.encoded == Array(tables.prefix(UnwindTablesHeader.size)))
-    // The first entry follows the header, which has 12 bytes. This entry begins with the start of a function, relative
-    // to the table's address.
+    // The index of the tables has a header of 12 bytes. The first entry after it begins with the start of a function,
+    // relative to the table's address.
     let index = tables[UnwindTablesHeader.size...].dropFirst(12).prefix(4)
     let start = index.reversed().reduce(0) { $0 << 8 | UInt32($1) }
     let pc = header.index.address &+ UInt64(bitPattern: Int64(Int32(bitPattern: start)))

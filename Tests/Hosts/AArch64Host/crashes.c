@@ -298,7 +298,7 @@ FUNCTION void call_point_registers(void) {
   depth = 15;
 }
 
-// A record has at most 17 memory ranges. The handler first records the memory of the registers that Swift uses.
+// A record has at most 17 memory ranges, so the handler first records the memory at the registers that Swift uses.
 static bool has_most_useful_memory(const cs_ring_record *record) {
   const int wanted[] = {20, 0, 1, 2, 3, 4, 5, 6, 7, 8};
   for (size_t index = 0; index < sizeof wanted / sizeof wanted[0]; index++) {
@@ -334,7 +334,7 @@ FUNCTION void call_undefined(void) {
   depth = 13;
 }
 
-// The processor ignores the highest byte of an address. Without this byte, the address still has more than 48 bits.
+// The processor ignores the highest byte of an address. This address has more than 48 bits also without that byte.
 FUNCTION void far_read(void) {
   const uint64_t volatile address = UINT64_C(0x5523000012345678);
   depth = *(volatile const int *)(uintptr_t)address;

@@ -30,7 +30,7 @@ bool complain(const char *name, const char *format, ...) {
   return false;
 }
 
-// Maps the spool file that the handler wrote because no crashd runs. Returns NULL if there is none.
+// Maps the spool file that the handler wrote, because no crashd runs. Returns NULL if there is no such file.
 static const cs_ring *map_ring(const char *directory) {
   char path[512];
   snprintf(path, sizeof path, "%s/spool", directory);

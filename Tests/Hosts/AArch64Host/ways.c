@@ -1,5 +1,5 @@
-// Runs the child programs of CTestKit whose result depends on the architecture. Swift tests cannot run them on AArch64:
-// they would need a Swift compiler for AArch64.
+// Runs the child programs of CTestKit whose result depends on the architecture. The Swift tests cannot run them for
+// AArch64, because that needs a Swift compiler for AArch64.
 #include "host.h"
 
 #include <signal.h>
@@ -84,15 +84,15 @@ static void trap(void *unused) {
   __builtin_trap();
 }
 
-// Traps while the thread holds the lock of a stream. This trap must end the process: otherwise another thread would
-// wait forever for the lock.
+// Traps while the thread holds the lock of a stream. The trap must end the process: otherwise other threads could wait
+// forever for the lock.
 static void trap_with_stream(void *unused) {
   flockfile(stdout);
   trap(unused);
 }
 
-// Runs contained work that traps in a child. If the trap is contained, it ends only the thread of the work, and the
-// shield records an incident.
+// Runs contained work that traps, in a child process. A contained trap ends only the thread of the work, and the shield
+// records an incident.
 static int contain(void (*work)(void *), const char *directory) {
   const int child = cs_test_fork();
   if (child != 0) return cs_test_wait(child);

@@ -31,7 +31,7 @@ enum Objects {
       let object = make()
       kept = object
       for _ in 0..<rounds where !cast(opaque(object as Any)) { return "\(name): the cast gave another value" }
-      // The cast consumes a copy of the element, and the list keeps its own reference.
+      // The cast consumes a copy of the element. The list keeps its own reference.
       let list = opaque([object, object] as [Any])
       for _ in 0..<rounds where !list.allSatisfy(cast) { return "\(name): the cast gave another value for an element" }
       guard kept != nil, "\(object)".isEmpty == false else { return "\(name): the source was freed too early" }

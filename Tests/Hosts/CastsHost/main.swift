@@ -1,5 +1,5 @@
-// casts-host: a program with the casts hook (`CrashShieldCasts`). Tests/Unit/GuardTests runs it, because the test
-// process does not have this hook.
+// casts-host: a program with the hook of `CrashShieldCasts` for failed casts. Tests/Unit/GuardTests runs it, because
+// the test process does not have this hook.
 // Usage: casts-host given NUMBER | refused NUMBER | fraction | threads NUMBER | works | objects | within | status
 import CrashShield
 import CrashShieldGuards
@@ -47,8 +47,8 @@ case "works":
 case "objects":
   tell(Objects.complaint() ?? "right")
 case "within":
-  // The callback for a failed cast performs another cast, which also fails. The hook does not handle this inner cast,
-  // so the runtime ends the process.
+  // The callback for the incident of a failed cast performs another cast, which also fails. The hook does not handle
+  // the inner cast, so the runtime ends the process.
   Shield.onIncident { _ in tell("within \(CastsFault.given[1].fault.body())") }
   tell("value \(CastsFault.given[0].fault.body())")
 default:

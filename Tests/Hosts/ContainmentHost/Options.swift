@@ -20,7 +20,7 @@ struct Options {
     case exit
     /// Again and again, while requests begin and end.
     case load
-    /// Before the requests begin, which have random durations.
+    /// Before the other requests begin, which then have random durations.
     case before
   }
 

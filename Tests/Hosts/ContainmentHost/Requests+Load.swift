@@ -5,7 +5,7 @@ internal import Synchronization
 // Many requests, one after the other on many connections.
 extension Requests {
   private static let connections = 100
-  /// The number of requests that run before the first measurement of the resources.
+  /// The number of requests before the first measurement of the resources.
   private static let warmUp = 2_000
 
   /// Runs `count` short requests, of which `trapCount` trap in different ways.

@@ -4,7 +4,7 @@ internal import Glibc
 
 /// The requests of a run: those that trap, and those that are in flight at the same time.
 struct Requests: Sendable {
-  /// The number of pauses that each request makes between the trap and its own end.
+  /// The number of pauses of each other request between the first trap and its own end.
   private static let steps = 8
 
   var way: Way
@@ -69,7 +69,7 @@ struct Requests: Sendable {
       for _ in 0..<width {
         group.addTask {
           ch_add(CH_CAPACITY, 1)
-          // If a thread of the pool is missing, the last task starts only when the other tasks stop waiting.
+          // If the pool lacks a thread, the last task starts only when another task stops waiting.
           let end = ContinuousClock.now + .seconds(5)
           while ch_get(CH_CAPACITY) < width && ContinuousClock.now < end { sched_yield() }
           if ch_get(CH_CAPACITY) < width { ch_add(CH_SERIAL, 1) }

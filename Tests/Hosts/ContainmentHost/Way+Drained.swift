@@ -15,7 +15,7 @@ private enum Local {
 private let gate = ExclusiveGate()
 
 extension Way {
-  /// Traps after which the shield cannot determine whether the process is able to continue.
+  /// Traps after which the shield cannot know whether the process can continue, so that it drains.
   static let drained: [Way] = [
     Way("deeper-than-the-unwind") { _ = boom(below: 300) },
     Way("immediate") { await Task.immediate { _ = boom() }.value },

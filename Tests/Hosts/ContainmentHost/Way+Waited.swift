@@ -54,7 +54,7 @@ extension Way {
   ]
 }
 
-/// Runs functions on a thread that looks like an event loop to the shield.
+/// Runs functions on a thread that the shield takes for an event loop.
 private enum Loop {
   private static let bodies = Mutex<[@Sendable () -> Void]>([])
 

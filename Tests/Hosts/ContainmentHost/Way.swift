@@ -7,7 +7,7 @@ struct Way: Sendable {
   var name: String
   /// Prepares the process, before the shield starts.
   var prepare: @Sendable () -> Void = {}
-  /// The code of the requests that need an object or a lock of the trapped request, or nil if no request needs one.
+  /// What the other requests do with an object or a lock of the trapped request, or nil if they need none.
   var depend: (@Sendable () async -> Void)?
   /// Traps.
   var trap: @Sendable () async throws -> Void

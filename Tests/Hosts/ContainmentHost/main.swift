@@ -1,5 +1,5 @@
-// containment-host: a program with 24 requests in flight, and one request that traps. A supervisor starts the program
-// in a child process, and prints the result as one line of JSON.
+// containment-host: a program with requests, by default 24 in flight and one that traps. A supervisor runs it in a
+// child process, and prints the result as one line of JSON.
 import CTestKit
 import CrashShield
 import Glibc
@@ -51,6 +51,6 @@ case .exit:
   Task.detached { await requests.run() }
   while ch_get(CH_TRAPPING) == 0 { try await Task.sleep(for: .milliseconds(1)) }
 }
-// The process ends when the drain has ended. If the drain does not end, the supervisor reports it.
+// The shield ends the process at the end of the drain. If the drain does not end, the supervisor reports it.
 while Shield.isDraining && !options.exits { try await Task.sleep(for: .milliseconds(10)) }
 exit(0)

@@ -2,7 +2,7 @@ import CrashShield
 import Foundation
 import Synchronization
 
-/// Executor checks of correctly isolated code, and checks that are allowed to return false.
+/// Executor checks that must not fail: those in correctly isolated code, and those that may return false.
 enum Correct {
   /// Runs all checks, then ends the process.
   static func begin() {
@@ -15,7 +15,7 @@ enum Correct {
     }
   }
 
-  /// Runs checks that must succeed.
+  /// Runs checks in correctly isolated code.
   private static func checks() async {
     let teller = Fault.teller
     let loop = teller.executor
@@ -34,11 +34,11 @@ enum Correct {
     await later(Fault.silent.executor.loop.execute) { requireSilent(Fault.silent) }
   }
 
-  /// Runs checks that are allowed to return false.
+  /// Runs checks that ask for the isolation, and may get the answer false.
   private static func questions() async {
     await Task.immediate { @MainActor in Screen.shared.draw() }.value
     await Task.immediate { @Telling in Fault.told.changed() }.value
-    // Checks whether the conformances of the main actor and of another actor can be used in this context.
+    // These casts must fail, because this context is on neither of the actors to which the conformances are isolated.
     let values: [Any] = [Window(), Told()]
     if values.contains(where: { $0 is any Shown }) { tell("wrong: a conformance applies off its actor") }
     await withCheckedContinuation { continuation in _ = Leaving { continuation.resume() } }

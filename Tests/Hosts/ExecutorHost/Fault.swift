@@ -1,5 +1,5 @@
-// Executor checks that fail, as in an ordinary program. This file does not depend on the shield. The stack in the
-// record shows the line of each fault, because the innermost frame of this file has that line.
+// Executor checks that fail, as in an ordinary program. This file does not depend on the shield. The record of a fault
+// names its line: the line of the innermost frame of this file.
 import Foundation
 import Synchronization
 
@@ -54,7 +54,7 @@ protocol Delegate {
   func changed()
 }
 
-/// A conformance for which the compiler checks the caller's isolation.
+/// A conformance for which the compiler adds a check that the caller is on the main actor.
 @MainActor
 final class Window: @preconcurrency Delegate {
   nonisolated init() {}
@@ -62,7 +62,7 @@ final class Window: @preconcurrency Delegate {
   func changed() { Screen.shared.draw() }
 }
 
-/// An actor with an isolated conformance and its own executor.
+/// A global actor with its own executor. The conformance of `Told` is isolated to it.
 @globalActor
 actor Telling {
   static let shared = Telling()
@@ -84,7 +84,7 @@ final class Told: @preconcurrency Delegate {
 @inline(never) func assumeCounter(_ counter: Counter) { counter.assumeIsolated { $0.count() } }
 @inline(never) func requireCounter(_ counter: Counter) { counter.preconditionIsolated() }
 @inline(never) func assumeMainElsewhere() { MainActor.assumeIsolated { work() } }
-// Its code differs from that of the functions above, because the optimizer would merge equal functions.
+// The second statement makes this function differ from those above: the optimizer would merge equal ones.
 @inline(never) func assumeCounterElsewhere(_ counter: Counter) {
   counter.assumeIsolated {
     $0.count()

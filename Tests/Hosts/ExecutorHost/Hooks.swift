@@ -1,6 +1,6 @@
 import Glibc
 
-/// The hook variables of the Swift runtime.
+/// The variables of the Swift runtime in which the shield sets its hooks.
 enum Hooks {
   static let names = ["swift_task_checkIsolated_hook", "swift_task_isIsolatingCurrentContext_hook"]
 

@@ -69,7 +69,7 @@ case "correct":
   Correct.begin()
   dispatchMain()
 case "served":
-  // After dispatchMain(), the main queue has no thread of its own. Therefore any thread can run the main queue's work.
+  // After dispatchMain(), any thread can run the work of the main queue, which has no thread of its own.
   setMode(words[2])
   let fault = Fault.all.first { $0.name == words[1] }
   DispatchQueue.main.async {
@@ -101,8 +101,8 @@ case "places":
   elsewhere { for _ in 0..<3 { for body in Fault.places { body() } } }
   tellRecords()
 case "chained":
-  // The executor cannot answer whether it is the current executor. Therefore the runtime calls the executor's own
-  // check.
+  // This executor cannot answer whether it is the current one, so the runtime calls its own check, through the shield's
+  // hook.
   let done = DispatchSemaphore(value: 0)
   Fault.silent.executor.loop.execute {
     requireSilent(Fault.silent)

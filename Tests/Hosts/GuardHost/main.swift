@@ -1,8 +1,8 @@
-// guard-host: a program with guards, for tests and for trying `crashctl guards`. Each line of its standard input makes
-// a guarded operation fail. The line "self-test" runs a self-test of the guards, "broken" adds a check that fails, and
-// "last-crash" requests the last crash. The program writes "attached" when crashd has accepted the process. For each
-// fault, it writes the guard mode that applies, and whether the program continues. If the guard does not absorb the
-// fault, the process ends as it would without a guard.
+// guard-host: a program with guards, for tests and for trying `crashctl guards`. The lines of its standard input are
+// commands: "self-test" runs a self-test of the guards, "broken" one with a check that fails, "last-crash" requests the
+// last crash, and any other line makes a guarded operation fault. The program writes "attached" when crashd has
+// accepted the process. For each fault, it writes the guard mode that applies, and whether the program continues. If
+// the guard does not absorb the fault, the process ends as it would without a guard.
 import CrashShield
 import CrashShieldGuards
 import Dispatch

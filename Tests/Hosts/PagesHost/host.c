@@ -112,7 +112,7 @@ static void access_invalid(void) {
 }
 
 static void decode_accesses(void) {
-  // Machine code that clang assembled: some instructions store, and some do not.
+  // AArch64 instructions that clang assembled: those that store, and others.
   static const uint32_t stores[] = {0xf9000020, 0xb9000420, 0x38001420, 0x78226820, 0xf81f8020, 0xf8000820, 0xa9000440,
                                     0xadbf07e0, 0xa8000440, 0x3d800020, 0xfc227820, 0x3c9f0020, 0xc8007c41, 0xc800fc41,
                                     0xc8200861, 0xc89ffc20, 0xd9008020, 0x4c007800, 0x0d9f9000};

@@ -1,9 +1,9 @@
 // Starts four threads that write records into a ring with the functions of the signal handler, until a signal kills
-// them. The content of a record depends only on its ticket. Therefore a reader can detect a record to which two writers
-// wrote. The program first prints the number of the ring's descriptor. With `together`, the threads write exactly one
-// record per slot. A fifth thread reads these records through the same mapping, so that the thread sanitizer observes
-// writers and reader. In this mode, no slot is written twice: a reader that copies bytes during a write, and then
-// discards the copy, has a data race by design.
+// them. The content of a record depends only on its ticket (its number), so a reader detects a record of two writers.
+// The program first prints the number of the ring's descriptor. With `together`, the threads write exactly one record
+// per slot. A fifth thread reads these records through the same mapping, so that the thread sanitizer observes writers
+// and reader. In this mode, no slot is written twice: a reader that copies bytes during a write, and then discards the
+// copy, has a data race by design.
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -109,7 +109,7 @@ static int write_together(void) {
   for (int index = 0; index < WRITER_COUNT; index++) {
     if (pthread_create(&writers[index], NULL, write_share, NULL) != 0) return 3;
   }
-  // Join the reader first: joining a writer would also synchronize its records with this thread.
+  // Joins the reader first: joining a writer would also synchronize its records with this thread.
   pthread_join(reader, NULL);
   for (int index = 0; index < WRITER_COUNT; index++)
     pthread_join(writers[index], NULL);

@@ -22,13 +22,13 @@ STOP_LIMIT = 16
 START_LIMIT = 8
 RUN_LIMIT_S = 120
 CORE_LIMIT = 3
-# The program headers and the notes of a core file are at its start.
+# The script reads only the start of a core file, which has its program headers and notes.
 NOTES_LIMIT = 4 << 20
 PT_NOTE = 4
 NT_PRSTATUS = 1
 CORES = "FRAMES_CORES" in os.environ
 CORE = os.environ.get("FRAMES_CORE")
-# The signature of a signed return address is in the bits above these.
+# On AArch64, the higher bits of a signed return address are the signature.
 ADDRESS_MASK = (1 << 48) - 1 if CORES else (1 << 64) - 1
 SI_USER = 0
 SI_QUEUE = -1
@@ -63,7 +63,7 @@ def stack():
     while frame is not None and len(pcs) < FRAME_LIMIT:
         # Skip the frames that gdb only infers from debug information, because they are not on the stack.
         if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
-            # The pc of the newest frame is not signed.
+            # Only the pc of the newest frame is never signed.
             pcs.append(hex(frame.pc() & ADDRESS_MASK if pcs else frame.pc()))
         frame = frame.older()
     return pcs
@@ -116,7 +116,7 @@ def stack_in_core(core):
 def run_for_core(arguments):
     """Runs the program to its end. Returns its pid, and the stack in its core file, or nothing if there is none."""
     with tempfile.TemporaryDirectory(prefix="frames-", ignore_cleanup_errors=True) as directory:
-        # A program can change its user before it writes its core file.
+        # All users can write into the directory, because a program can change its user before it writes its core file.
         os.chmod(directory, 0o777)
         program = subprocess.Popen(
             ["/bin/sh", "-c", 'ulimit -c unlimited; exec "$@"', "sh", gdb.current_progspace().filename] + arguments,
@@ -167,7 +167,7 @@ with open(os.environ["FRAMES_OUTPUT"], "w") as output:
             output.write(" ".join([run, "|", "0"] + stack_in_core(CORE)) + "\n")
             continue
         if CORES:
-            # The emulator itself fails now and then.
+            # Tries again, because the emulator itself fails now and then.
             for attempt in range(CORE_LIMIT):
                 pid, pcs = run_for_core(run.split(","))
                 if pcs:

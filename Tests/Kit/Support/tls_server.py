@@ -58,8 +58,8 @@ context.load_cert_chain(certificate, key)
 for authority in authorities:
     context.load_verify_locations(authority)
     context.verify_mode = ssl.CERT_REQUIRED
-# The thread that handles a connection performs the TLS handshake. Therefore a failed handshake ends only this
-# connection.
+# The thread of a connection, and not the accepting thread, performs the TLS handshake. So a failed handshake ends only
+# its connection.
 server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
 server.handle_error = lambda *arguments: None
 proxy = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy)

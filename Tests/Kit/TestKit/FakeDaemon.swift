@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import LinuxSystem
 
-/// A server on its own socket.
+/// A replacement for crashd's Varlink server, on its own socket.
 ///
 /// It calls a closure of the test for each connection.
 public final class FakeDaemon: Sendable {
@@ -13,7 +13,7 @@ public final class FakeDaemon: Sendable {
 
   /// Starts to listen.
   ///
-  /// Runs `answer` on a separate thread for each connection.
+  /// Calls `answer` for each connection, on a separate thread.
   /// - Throws: `CocoaError` if the directory cannot be created.
   public init(answer: @escaping @Sendable (FakeConnection) -> Void) throws {
     directory = "/tmp/cs-fake-\(UUID().uuidString.prefix(8))"
@@ -42,7 +42,7 @@ public final class FakeDaemon: Sendable {
   /// Must be called exactly once.
   public func stop() {
     shutdown(listener, Int32(SHUT_RDWR))
-    // If the directory cannot be removed, it is left behind, and the error is only printed.
+    // An error in the removal is only printed; the directory then stays.
     do { try FileManager.default.removeItem(atPath: directory) } catch { print("leaving \(directory): \(error)") }
   }
 }
@@ -102,6 +102,6 @@ public final class FakeConnection {
   public func waitForHangup() { while call() != nil {} }
 }
 
-// `Sendable` is unavailable, because only the thread that serves a connection uses it.
+// Not Sendable, because only the thread that serves a connection may use the connection.
 @available(*, unavailable)
 extension FakeConnection: Sendable {}

@@ -1,5 +1,5 @@
-// Makes the open enums of the wire format expressible by string literals in tests. Code in Sources uses the named
-// members instead.
+// Makes the open enums of crashd's wire format (enums that accept unknown words) expressible by string literals in
+// tests. Code in Sources uses the named members instead.
 public import CrashReport
 
 extension OpenEnum where Self: ExpressibleByStringLiteral {

@@ -7,7 +7,7 @@ public enum SampleJSON: Sendable {
     "state":"regressed","report":"bb22"}
     """#.split(separator: "\n").joined()
 
-  /// A contrast whose first value contains an escape character.
+  /// A contrast (what distinguishes a group's crashes from others) whose first value contains an escape character.
   public static let contrast = #"""
     {"key":"71c0ffee71c0ffee","groupCount":40,"groupStored":400,"restCount":80,"tests":37,"findings":[
     {"key":"tag zone","value":"b\u001b[31m","inGroup":36,"inRest":8,"support":0.9,"lift":2.45,"probability":3.2e-14},

@@ -33,7 +33,7 @@ public final class TestDirectory: Sendable {
 
   /// Writes a file and returns its path.
   ///
-  /// When it returns, no process has an executable file open for writing.
+  /// If the file is executable, no process has it open for writing when this function returns.
   /// - Throws: `SystemError`.
   public func write(_ bytes: [UInt8], to name: String, mode: UInt16 = 0o600) throws -> String {
     let file = "\(path)/\(name)"
@@ -45,7 +45,7 @@ public final class TestDirectory: Sendable {
     return file
   }
 
-  /// Takes ownership of the descriptor, and closes it before it returns.
+  /// Writes the bytes, sets the mode, and closes the descriptor.
   private static func fill(_ descriptor: consuming Descriptor, _ bytes: [UInt8], mode: UInt16, _ file: String) throws {
     var rest = bytes[...]
     while !rest.isEmpty {

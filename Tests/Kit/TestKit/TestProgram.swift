@@ -34,7 +34,7 @@ public enum TestProgram: Sendable {
 
   /// Runs a program until it ends.
   ///
-  /// The streams are files, because a full pipe would block the program.
+  /// Standard output and standard error are files, because a full pipe would block the program.
   ///
   /// Pass false for `leavesCore` if the program crashes on purpose. Without an input, the program reads /dev/null.
   /// - Throws: The errors of Foundation's `Process` and file functions.

@@ -1,13 +1,15 @@
 internal import CShimRing
 
-/// Writes record lines in the format of cs_record_line.h.
+/// Writes record lines (a crash record as one line of text) in the format of cs_record_line.h.
 ///
-/// The writer uses only literals with base 0, and skips words that are zero.
+/// A line encodes a payload, which consists of a head and of pieces of the ring. The writer encodes each word as a
+/// literal relative to 0, and skips words that are zero.
 public enum TestRecordLine: Sendable {
   /// The prefix with which a line begins: the mark and the version.
   public static let prefix = CS_RECORD_LINE_PREFIX
 
-  /// Returns the line of a ring's header, first two images, first annotation and slot 0 with 64 bytes of its stack.
+  /// Returns a record line with a ring's header, first two images and first annotation, and with slot 0 and 64 bytes of
+  /// its stack.
   public static func text(of ring: [UInt8], head: [UInt16] = []) -> String {
     let (images, slot) = (offset(\cs_ring.images), offset(\cs_ring.slots))
     let stack = slot + MemoryLayout<cs_ring_slot>.size - Int(CS_RING_STACK_LIMIT_BYTES)
@@ -36,17 +38,17 @@ public enum TestRecordLine: Sendable {
     return offset
   }
 
-  /// Encodes a piece of words.
+  /// Encodes a piece that consists of 64-bit words, at this offset of the ring.
   public static func piece(at offset: Int, after end: Int = 0, words: [UInt64]) -> [UInt8] {
     place(offset - end, kind: 0) + varint(UInt64(words.count)) + words.flatMap(literal)
   }
 
-  /// Encodes a piece of bytes.
+  /// Encodes a piece that consists of bytes, at this offset of the ring.
   public static func piece(at offset: Int, after end: Int = 0, bytes: [UInt8]) -> [UInt8] {
     place(offset - end, kind: 1) + varint(UInt64(bytes.count)) + bytes
   }
 
-  /// Returns a payload with this head, and with its checksum.
+  /// Returns a payload with these pieces and this head, followed by its checksum.
   public static func payload(_ pieces: [UInt8], head: [UInt16] = [], length: Int? = nil) -> [UInt8] {
     let numbers = [UInt16(length ?? pieces.count + 22)] + head + [UInt16](repeating: 0, count: 8 - head.count)
     let contents = numbers.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] } + pieces
@@ -70,7 +72,7 @@ public enum TestRecordLine: Sendable {
     return prefix + String(decoding: text, as: UTF8.self)
   }
 
-  /// Returns a number in LEB128.
+  /// Returns the LEB128 encoding of a number.
   public static func varint(_ number: UInt64) -> [UInt8] {
     var (bytes, rest): ([UInt8], UInt64) = ([], number)
     while rest > 0x7f {
@@ -80,7 +82,7 @@ public enum TestRecordLine: Sendable {
     return bytes + [UInt8(rest)]
   }
 
-  /// Returns the zigzag of a number.
+  /// Returns the zigzag encoding of a number.
   public static func zigzag(_ number: Int64) -> UInt64 { UInt64(bitPattern: number << 1 ^ number >> 63) }
 
   /// Returns the number with which a piece begins.

@@ -15,8 +15,7 @@ struct MetricsListenerTests {
     limits: Limits = .patient, _ body: @escaping @Sendable (UInt16, TestDaemon) throws -> Void
   ) async throws {
     try await TestDaemon.run(limits: limits, configure: { $0.settings.metricsListen = "127.0.0.1:0" }) { daemon in
-      // Wait until crashd has bound the port. Each iteration yields the thread, because crashd's tasks run in the same
-      // thread pool.
+      // Wait until crashd has bound the port. Each iteration yields, because crashd's tasks run on the same threads.
       var port: UInt16?
       while port == nil {
         await Task.yield()
@@ -75,8 +74,7 @@ struct MetricsListenerTests {
     try await withListener { port, _ in
       var open: [Descriptor] = []
       for _ in 0..<MetricsScrapes.connectionLimit { open.append(try TestScraper.connect(port)) }
-      // crashd counts its open connections on an event loop. Until this event loop has counted them all, crashd still
-      // answers further connections.
+      // Until crashd's event loop has counted all open connections, crashd still answers a further one.
       var answer = "not refused yet"
       while !answer.isEmpty { answer = try TestScraper.answer(port, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n") }
       open.removeAll()

@@ -63,7 +63,7 @@ struct MetricsTests {
         lines.contains("crashd_reports 1")
           && lines.contains("crashd_reports_removed_total{reason=\"asked\"} 1"))
       #expect(lines.last == "# EOF")
-      // Each second, crashd writes a new file and renames it. After this line, the watch reports each rename.
+      // Each second, crashd writes a new file and renames it. The watch reports these renames.
       let renames = try SpoolWatch(directory: directory.path)
       while !Self.read(path).contains("crashd_reports 1\n") {
         try await onThread {
@@ -163,7 +163,7 @@ struct MetricsTests {
       let client = try await daemon.client()
       _ = try daemon.store.enter(subscriber: "pager", uid: 0, at: Moment.now().description)
       var printed: Set<String> = []
-      // The metrics have a sample for a collector only after crashd has tried to connect to it.
+      // The metrics contain a collector only after crashd has tried to connect to it.
       while !printed.contains("crashd_forward_behind") {
         let text = try #require(try await client.call("io.crashshield.Crashd.Metrics").string("text"))
         printed = Set(

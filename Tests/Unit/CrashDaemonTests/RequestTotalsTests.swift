@@ -23,7 +23,7 @@ struct RequestTotalsTests {
 
   private let none = RingContents.RequestCounts()
 
-  /// Attaches and ends a process of a user with a separate account.
+  /// Attaches and ends a process whose uid is its own account.
   private func run(_ totals: inout RequestTotals, _ counts: RequestTotals.Counts, _ key: RequestTotals.Key) throws {
     let attached = totals.attach(key, of: key.uid, before: none)
     let member = try #require(attached)
@@ -73,7 +73,7 @@ struct RequestTotalsTests {
     var expected = self.counts(3, finished: 11, lost: 2)
     expected.contained = 2
     #expect(counts == expected)
-    // A process is able to decrease the numbers in its ring.
+    // A process can write smaller numbers into its ring than before.
     let second = totals.attach(try key("a"), of: 1_000, before: now, containedBefore: 6)
     let later = try #require(second)
     containment.contained = 5

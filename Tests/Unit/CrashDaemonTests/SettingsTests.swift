@@ -311,8 +311,7 @@ struct SettingsTests {
     var reader = SettingsReader()
     try reader.read(yaml: text, at: path)
     #expect(reader.settings == Settings())
-    // The test also reads the file after enabling its examples. An example is a line that starts with `#` and has no
-    // space after the `#`.
+    // Reads the file again with its examples enabled. An example is a line whose `#` has no space after it.
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line -> String in
       let indent = line.prefix { $0 == " " }
       let rest = line.dropFirst(indent.count)

@@ -30,7 +30,7 @@ struct StatusLineTests {
       interval_ms: 1)
     let running = Task { try await line.run() }
     #expect(try await systemd.next() == "STATUS=No process attached, no crash kept")
-    // Setting the same count again sends no message. Therefore the next message is for the later count.
+    // The same count again sends no message, so the next message is for the later count.
     line.note(processes: 0)
     line.note(processes: 2)
     var next = try await systemd.next()

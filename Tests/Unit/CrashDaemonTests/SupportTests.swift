@@ -67,7 +67,7 @@ struct SupportTests {
       ])
   }
 
-  @Test("the ledger of refusals keeps entries for a bounded number of users")
+  @Test("the ledger, which counts refusals, keeps entries for a bounded number of users")
   func ledgerLimit() {
     var limits = Limits()
     limits.rememberedRefusals = 2
@@ -205,8 +205,8 @@ struct StartTests {
     defer { unsafe unlink(path) }
     var left: DirectoryLock? = try DirectoryLock(path: path)
     #expect(throws: DaemonError.locked(path: path)) { try DirectoryLock(path: path, patience_ms: 30) }
-    // A thread holds a second reference to the lock, like a child process with a copy of the descriptor. The lock is
-    // released only when both references are released.
+    // The thread holds the lock for 50 ms, like a child process with a copy of the descriptor. The lock is free only
+    // when both references are released.
     try Thread.start(named: "child") { [left] in withExtendedLifetime(left) { _ = usleep(50_000) } }
     left = nil
     let next = try DirectoryLock(path: path, patience_ms: 600_000)

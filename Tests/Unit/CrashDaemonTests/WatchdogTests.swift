@@ -9,7 +9,7 @@ import Testing
 
 @Suite("systemd's watchdog")
 struct WatchdogTests {
-  @Test("the watchdog reports progress only if each loop has beaten since the last report")
+  @Test("the watchdog reports progress only if each loop of crashd has sent a heartbeat since the last report")
   func book() {
     let (one, two) = (Heartbeat("one"), Heartbeat("two"))
     var book = HeartbeatBook([one, two])
@@ -40,7 +40,7 @@ struct WatchdogTests {
     #expect(!look())
     heartbeat.rest()
     #expect(look())
-    // A loop that has rested since the last call of look() counts as a loop with progress.
+    // A loop that has only rested since the last call of look() also counts as a loop with progress.
     heartbeat.beat()
     #expect(look())
   }
@@ -61,14 +61,14 @@ struct WatchdogTests {
     let pid: Int32 = 4711
     let read = { (environment: [String: String]) in Watchdog.Request(environment: environment, pid: pid) }
     #expect(read(["WATCHDOG_USEC": "120000000"])?.period_ms == 30_000)
-    // If a loop is late, the watchdog checks it in these shorter steps. A heartbeat shortly before the deadline then
+    // If a loop is late, the watchdog checks it in these shorter steps, so that a heartbeat shortly before the deadline
     // still reaches systemd in time.
     #expect(read(["WATCHDOG_USEC": "120000000"])?.lateStep_ms == 3_750)
     #expect(read(["WATCHDOG_USEC": "120000000", "WATCHDOG_PID": "4711"])?.limit_us == 120_000_000)
     #expect(read(["WATCHDOG_USEC": "1"])?.period_ms == 1)
     #expect(read(["WATCHDOG_USEC": "\(UInt64.max - 1)"])?.period_ms == Int32.max)
     for environment in [
-      // With these values, systemd requests no watchdog messages from this process. `UInt64.max` is USEC_INFINITY.
+      // With these values, systemd expects no watchdog messages from this process. `UInt64.max` is USEC_INFINITY.
       [:], ["WATCHDOG_USEC": "0"], ["WATCHDOG_USEC": "\(UInt64.max)"], ["WATCHDOG_USEC": "-5"], ["WATCHDOG_USEC": "x"],
       ["WATCHDOG_PID": "4711"],
       ["WATCHDOG_USEC": "5", "WATCHDOG_PID": "4712"], ["WATCHDOG_USEC": "5", "WATCHDOG_PID": ""],
@@ -97,7 +97,7 @@ struct WatchdogTests {
       ], logger: log.logger)
     defer { watchdog.end() }
     let running = Task { try await watchdog.run() }
-    // The watchdog has checked the loops in each of its first fifteen turns.
+    // At its 16th turn, the watchdog has checked the loops in fifteen complete turns, and sent no message.
     for await number in turns where number == 16 { break }
     #expect(try systemd.receive() == nil)
     #expect(log.lines.count { $0.contains("loops without progress: standing;") } == 1)
@@ -175,7 +175,7 @@ struct WatchdogTests {
         analysis: daemon.analysis, settings: LiveSettings(), directory: daemon.directories.state,
         setAside: ReportStore.SetAside(path: path, reason: "it is corrupt", keepsCursors: false), heartbeat: heartbeat))
     let running = Task { try await keeper.run() }
-    // The keeper logs this line in the turn in which it starts to read the file.
+    // When the log has this line, the keeper has begun to read the file: it does both without a suspension in between.
     while !daemon.log.contains("it is set aside as") { await Task.yield() }
     let (answers, answer) = AsyncStream.makeStream(of: Bool.self)
     let asking = Task { _ = answer.yield(await keeper.isFree) }
@@ -219,7 +219,7 @@ struct WatchdogTests {
     try loop.run { [.stop] }
     events.finish()
     #expect(loop.connectionCount == 7)
-    // The loop sends one heartbeat for each of the seven connections, and one for its only turn.
+    // The loop has sent one heartbeat for each of the seven connections, and one for its only iteration.
     #expect(heartbeat.beats == 8)
     withExtendedLifetime((directory, clients, stream)) {}
   }
@@ -244,6 +244,6 @@ struct WatchdogTests {
 }
 
 extension StoreKeeper {
-  /// The actor answers in a separate turn, so it answers only while its loop does not block.
+  /// Reading this property needs a turn of the actor, so it returns only while the actor's loop does not block.
   fileprivate var isFree: Bool { true }
 }

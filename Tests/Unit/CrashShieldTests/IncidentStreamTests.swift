@@ -13,7 +13,7 @@ private func start() {
   }
 }
 
-/// Causes faults at a separate call site for each number.
+/// Causes `times` faults at the call site of each number: the number is the line.
 private func meetFaults(_ sites: Range<UInt>, times: Int = 1) {
   for site in sites {
     let site = ShieldSite(fileID: "Shop/Cart.swift", line: site)
@@ -67,8 +67,8 @@ struct IncidentStreamTests {
       meetFaults(1..<2)
       #expect(await iterator.next()?.count == 1)
       meetFaults(1..<2, times: 8)
-      // When this incident arrives, the shield has already delivered the batch with the nine occurrences of the first
-      // incident.
+      // When this second incident arrives, the shield has already delivered the batch with nine occurrences of the
+      // first one.
       meetFaults(2..<3)
       #expect(await iterator.next()?.line == 2)
       meetFaults(1..<2)
@@ -86,7 +86,7 @@ struct IncidentStreamTests {
       let sites: Range<UInt> = 1..<101
       let slow = Shield.incidents.makeAsyncIterator()
       var fast = Shield.incidents.makeAsyncIterator()
-      // The counts of the 100 incidents reach 1, 10, 100 and 1,000. At each of these counts, the shield sends all 100
+      // The counts of the 100 incidents reach 1, 10, 100 and 1,000. At each of these counts, the stream gets all 100
       // incidents.
       for times in [1, 9, 90, 900] {
         meetFaults(sites, times: times)
@@ -123,8 +123,8 @@ struct IncidentStreamTests {
   func inlineExecutor() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       start()
-      // The task runs on this thread until it waits for an incident. Later, the thread that delivers an incident
-      // resumes the task.
+      // The task runs on this thread until it waits for an incident. The thread that delivers an incident then
+      // continues it.
       let reading = Task(executorPreference: InlineExecutor()) {
         var lines: [Int?] = []
         for _ in 0..<2 {

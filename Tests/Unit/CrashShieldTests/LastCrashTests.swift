@@ -108,7 +108,7 @@ struct LastCrashTests {
       }
       async let seconds = Shield.lastCrash(within: .seconds(Int64.max))
       async let attoseconds = Shield.lastCrash(within: Duration(_high: .max, low: .max))
-      // When this call has returned, both tasks are waiting.
+      // This call takes 100 ms, so that both tasks are waiting afterwards.
       check(await Shield.lastCrash(within: .milliseconds(100)) == nil)
       daemon.send(LastCrashTests.crash)
       let crashes = await [seconds, attoseconds]

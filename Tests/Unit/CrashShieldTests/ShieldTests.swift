@@ -3,7 +3,8 @@ import Glibc
 import Synchronization
 import Testing
 
-// dlsym() with the default handle (nil) searches all loaded libraries. dlsym() returns nil if the name does not exist.
+// Invariant: dlsym() with the default handle (nil) only searches the loaded libraries; it returns nil if the name does
+// not exist.
 private let isUnderThreadSanitizer = unsafe dlsym(nil, "__tsan_init") != nil
 
 /// Tests the start of the shield, its tags and its breadcrumbs.
@@ -36,7 +37,7 @@ struct ShieldTests {
     }
   }
 
-  // ThreadSanitizer puts its own handlers before all others, including the shield's handler.
+  // Not under ThreadSanitizer, whose own handlers precede all others, including the shield's.
   @Test(
     "Shield.status has the connection with its reason, and the replaced handlers",
     .enabled(if: !isUnderThreadSanitizer))
@@ -71,7 +72,7 @@ struct ShieldTests {
   @Test("a failed start returns its error, passes it to the callback, and prints nothing")
   func failedStart() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      // The testing library also prints, but not during this call.
+      // The testing library also prints, but not in the child process.
       let output = unsafe tmpfile().map { unsafe fileno($0) } ?? -1
       guard dup2(output, STDOUT_FILENO) >= 0, dup2(output, STDERR_FILENO) >= 0 else { Glibc.exit(2) }
       let reported = Mutex<[Shield.Status]>([])

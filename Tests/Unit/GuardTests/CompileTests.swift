@@ -4,17 +4,17 @@ import Testing
 /// Tests that the compiler refuses the operations for which there is no guard.
 @Suite
 struct CompileTests {
-  /// The compiler must refuse each line, with the error next to the line.
+  /// Lines that the compiler must refuse, each with a part of its error.
   ///
-  /// The compiler must accept the declarations in `common`, which precede each line.
+  /// Each line is compiled after the declarations in `common`, which the compiler must accept.
   private static let refused: [(line: String, error: String)] = [
     // T29: a transition queue is isolated to the main actor.
     ("nonisolated func fromElsewhere(_ queue: TransitionQueue<Window>) { queue.push(Page()) }", "main actor"),
     ("func fromTask(_ queue: TransitionQueue<Window>) { Task.detached { queue.pop() } }", "main actor"),
-    // Comparing indices of these collections can trap. Therefore there is no guard for these collections.
+    // There is no guard for these collections, because even a comparison of their indices can trap.
     ("func ofDictionary(_ items: [String: Int]) { _ = items[shielded: items.startIndex] }", "subscript"),
     ("func ofSet(_ items: Set<String>) { _ = items[shielded: items.startIndex] }", "subscript"),
-    // At run time, iOS crash-protection libraries skip nil. In Swift, the compiler refuses nil.
+    // iOS crash-protection libraries skip nil at run time. In Swift, the compiler refuses nil.
     ("func intoCache(_ cache: NSCache<NSString, NSString>) { cache.setObject(nil, forKey: \"key\") }", "nil"),
     ("func intoSet(_ items: NSMutableSet) { items.add(nil) }", "nil"),
     ("func asPrefix(_ text: String) { _ = text.hasPrefix(nil) }", "nil"),
@@ -74,7 +74,7 @@ struct CompileTests {
     process.waitUntilExit()
     let lines = try String(contentsOf: output, encoding: .utf8).split(separator: "\n")
     let errors = lines.filter { $0.contains("error:") }.map(String.init)
-    // Fails if the compiler was killed, or if it failed without an error message.
+    // Fails if a signal ended the compiler, or if it failed without an error message.
     try #require(process.terminationReason == .exit && (process.terminationStatus == 0) == errors.isEmpty)
     return errors
   }

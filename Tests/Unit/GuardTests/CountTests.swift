@@ -51,8 +51,8 @@ struct CountTests {
       }
       while runs.count < 1000 { await Task.yield() }
       let elsewhere = Shield.guardIncidents.filter { $0.reason.contains("on another thread") }
-      // If the main queue does not run a body within one second, for example because the machine stalls, the guard
-      // records another incident at the same call site.
+      // Allows another incident at the same call site: on a busy machine, the main queue does not run a body within a
+      // second.
       guard elsewhere.map(\.count) == [1000], Shield.guardIncidents.allSatisfy({ $0.line == 7 }) else {
         complain("\(Shield.guardIncidents)")
       }
@@ -70,7 +70,7 @@ struct CountTests {
           given.signal()
         }.start()
         given.wait()
-        // Block the main queue until the shield has recorded the incident.
+        // Blocks the main queue until the shield has recorded the incident about it.
         while Shield.guardIncidents.count < 2 { usleep(1000) }
       }
       let reasons = Shield.guardIncidents.map(\.reason).sorted()
@@ -90,7 +90,7 @@ struct CountTests {
       nonisolated(unsafe) var timers: [ShieldedTimer] = []
       DispatchQueue.concurrentPerform(iterations: 4) { _ in
         let own = (0..<25).map { _ in
-          // If this thread stalls, the first tick can still find its target. Then a later tick ends the timer.
+          // If this thread stalls, the first tick can still find its target. A later tick then ends the timer.
           ShieldedTimer(every: .milliseconds(1), target: Target(), line: 7) { _ in }
         }
         // Invariant: the queue runs one closure at a time, and only these closures access the array.

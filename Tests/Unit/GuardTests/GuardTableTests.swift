@@ -70,8 +70,8 @@ struct GuardTableTests {
 
   /// Checks a row of the table.
   ///
-  /// The modes `off` and `observe` must end the process as it ends without the guard, or the row must state a reason.
-  /// Only `off` records nothing. The mode `absorb` must produce the documented value.
+  /// In the modes `off` and `observe`, the process must end as without the guard, or the row must state a reason. Only
+  /// `off` records nothing. The mode `absorb` must produce the documented value.
   private func expectSound(_ row: Row, of scene: GuardScene) {
     let name: Comment = "G\(scene.number) \(row)"
     #expect(row.off.records == 0 && row.observe.records == 1 && row.absorb.records == 1, name)
@@ -116,7 +116,7 @@ struct GuardTableTests {
 
   /// Returns the name of a signal in the table.
   ///
-  /// The table has the signals of x86-64. On AArch64, a trap raises another signal.
+  /// The table has the signals of x86-64, so the signal of a trap is SIGILL, even on AArch64.
   private static func name(of signal: Int32) -> String {
     [trapSignal: "SIGILL", SIGABRT: "SIGABRT", SIGSEGV: "SIGSEGV", SIGPIPE: "SIGPIPE"][signal] ?? "signal \(signal)"
   }

@@ -74,7 +74,7 @@ struct GuardTests {
   func harmless(number: Int) async {
     await #expect(processExitsWith: .exitCode(right), "\(GuardCase.all[number].name)") { [number] in
       let this = GuardCase.all[number]
-      // Excludes memory faults: in the modes `off` and `observe`, their guard performs the read outside of the buffer.
+      // Not for memory faults, whose guard would read outside of the buffer in these modes.
       if this.kind != .memory {
         Shield.setMode(.off)
         guard this.guarded(), Shield.guardIncidents.isEmpty else { complain("off: \(Shield.guardIncidents)") }
@@ -87,15 +87,13 @@ struct GuardTests {
     }
   }
 
-  /// The output of the child after a mark.
-  ///
-  /// The output of the testing library precedes the mark.
+  /// Returns the output of the child after a mark, which follows the output of the testing library.
   private func text(_ result: ExitTest.Result?) -> String? {
     result.map { String(decoding: $0.standardOutputContent, as: UTF8.self) }
   }
 }
 
-/// Prepares a deliberate crash.
+/// Prepares this process for a deliberate crash.
 ///
 /// After this call, the process writes no core file and no report of Swift's backtracer, and ends in the same way as
 /// without a sanitizer.

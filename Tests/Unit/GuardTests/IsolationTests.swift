@@ -112,9 +112,7 @@ private actor Counter {
   }
 }
 
-/// An executor that cannot answer whether it is the current executor.
-///
-/// Its check ends the process if it is not the current executor.
+/// An executor that cannot answer whether it is the current executor: its check can only succeed, or end the process.
 private class Silent: SerialExecutor, @unchecked Sendable {
   // Invariant: the key is set once, before other code can use it.
   fileprivate static let key = DispatchSpecificKey<Bool>()

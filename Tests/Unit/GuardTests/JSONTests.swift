@@ -4,7 +4,7 @@ import CrashShieldFoundation
 import Foundation
 import Testing
 
-/// Tests the values from JSON with the expected structure, and the records for JSON with another structure.
+/// Tests which values the JSON guards return, and what they record if the JSON does not have the expected structure.
 @Suite
 struct JSONTests {
   @Test("JSON of the expected shape returns its values, and leaves no record")

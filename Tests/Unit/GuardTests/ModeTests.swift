@@ -42,8 +42,8 @@ struct ModeTests {
   @Test("guards of each kind on their own threads record each fault once during mode changes")
   func togglingGuards() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      // Sendable: the queue runs one closure at a time, which protects the state. Does not use a Mutex, because
-      // ThreadSanitizer does not recognize its lock (Tests/tsan-suppressions).
+      // Sendable: only closures on the queue, which runs one at a time, access the state. A Mutex would not help,
+      // because ThreadSanitizer does not recognize its lock (Tests/tsan-suppressions).
       let sums = DispatchQueue(label: "sums")
       nonisolated(unsafe) var expected: [ShieldKind: Int] = [:]
       DispatchQueue.concurrentPerform(iterations: 4) { thread in
@@ -100,7 +100,7 @@ struct ModeTests {
       let counts = Mutex<[Int]>([])
       Shield.onIncident { incident in
         counts.withLock { $0.append(incident.count) }
-        // The shield records a fault inside the handler, but does not report it to the handler.
+        // A fault inside the handler is recorded, but not reported to the handler.
         fault(line: 3)
       }
       for _ in 0..<150 { fault(line: 1) }
@@ -167,8 +167,9 @@ struct ModeTests {
   }
 }
 
-/// A separate function for a fault, so that it has its own call site: in `#expect`, every line number is that of the
-/// macro.
+/// Causes a fault at a call site with this line number.
+///
+/// In `#expect`, each line number would be that of the macro.
 private func fault(line: UInt) {
   _ = [Int]()[shielded: 0, line: line]
 }

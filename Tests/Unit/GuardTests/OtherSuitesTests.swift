@@ -8,7 +8,7 @@ import Testing
 ///
 /// docs/guards-suites.md lists the tests for these faults.
 ///
-/// The tests run one after the other, because they find their own incidents by file.
+/// The tests run one after the other, because each recognizes its incidents only by this file.
 @Suite(.serialized)
 struct OtherSuitesTests {
   @Test("objectsAtIndexes: of several indices, the valid ones are returned")

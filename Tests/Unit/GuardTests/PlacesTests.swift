@@ -35,7 +35,7 @@ struct PlacesTests {
 
   @Test("a guarded change of an element is in place, without a copy of its buffer")
   func inPlace() {
-    // Creates the lists at run time: constants share their buffers, so the first change would copy them.
+    // Creates the lists at run time, because the buffers of constants are shared, and the first change would copy them.
     var lists = (0..<opaque(2)).map { list in (1...opaque(2)).map { 2 * list + $0 } }
     // Compares the addresses only, and reads no memory through them.
     let before = unsafe lists[1].withUnsafeBufferPointer { unsafe $0.baseAddress.map(UInt.init(bitPattern:)) }
@@ -101,7 +101,7 @@ struct PlacesTests {
     #expect(text.contains(pattern), "\(text)")
   }
 
-  // Computes the line outside of the macro, because all line numbers in the macro are the same.
+  // The line that the test expects, computed outside of the macro, in which all line numbers are the same.
   private static var endLine: Int { 4 + #line }
   private static func end(_ which: Int) {
     let no = opaque(false)

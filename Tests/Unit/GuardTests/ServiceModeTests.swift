@@ -39,7 +39,8 @@ struct ServiceModeTests {
       let gone = DispatchSemaphore(value: 0)
       Task {
         _ = try? await withShieldedContinuation(of: Int.self, line: 7) { continuation in
-          // The queue `last` releases the last copy of the continuation, so the continuation is deallocated there.
+          // The closure on the queue `last` has the last copy of the continuation, which is therefore deallocated
+          // there.
           DispatchQueue(label: "last").async {
             withExtendedLifetime(continuation) {}
             DispatchQueue.global().async { gone.signal() }
@@ -129,7 +130,7 @@ struct ServiceModeTests {
       let timer = ShieldedTimer(every: .milliseconds(1), target: Target(), on: queue) { _ in }
       while count() < 2 { await Task.yield() }
       guard !timer.isCancelled, Shield.guardIncidents.map(\.mode) == [.observe] else { complain("cancelled") }
-      // No timer tick runs while the test changes the mode.
+      // Changes the mode on the timer's queue, so no tick runs at the same time.
       queue.sync { Shield.setMode(.off) }
       let before = count()
       let later = DispatchSemaphore(value: 0)
@@ -151,18 +152,14 @@ struct ServiceModeTests {
     }
   }
 
-  /// Checks the output of the child after a mark.
-  ///
-  /// The output of the testing library precedes the mark.
+  /// Checks the output of the child after a mark, which follows the output of the testing library.
   private func expect(_ result: ExitTest.Result?, _ number: Int, _ record: String) throws {
     let text = String(decoding: try #require(result).standardOutputContent, as: UTF8.self)
     #expect(number == observe ? text.hasSuffix(record) : !text.contains("["))
   }
 }
 
-/// The number 0 stands for the operation without a guard.
-///
-/// The other numbers stand for modes.
+/// The number 0 stands for the operation without a guard; the other numbers stand for modes.
 private let plain = 0
 private let observe = 2
 

@@ -193,7 +193,7 @@ struct ServiceTests {
       }
       thread.start()
       while order.numbers.count < 10 { await Task.yield() }
-      // If the machine stalls, there is also an incident about a late main queue.
+      // Ignores the incident about a late main queue, which also occurs if the machine stalls.
       let elsewhere = Shield.guardIncidents.filter { $0.reason.contains("on another thread") }
       guard order.numbers == Array(0..<10), elsewhere.map(\.count) == [10] else {
         complain("\(Shield.guardIncidents)")
@@ -235,7 +235,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("a string message to a number, or the reverse, converts the receiver and leaves a record")
+  @Test("a string's message to a number, or a number's to a string, converts the receiver and leaves a record")
   func convertedMessages() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let texts: [String: (String, [Any?]) -> Any?] = ["shout": { text, _ in text + "!" }]
@@ -315,7 +315,7 @@ private func started(_ ticks: DispatchSemaphore) -> ShieldedTimer {
   return timer
 }
 
-/// An observer that its own callback deallocates.
+/// An observer whose own callback deallocates it.
 private final class Lives {
   private var target: Target? = Target()
 

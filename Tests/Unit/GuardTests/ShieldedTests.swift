@@ -34,7 +34,9 @@ struct ShieldedTests {
   }
 }
 
-/// Only one thread uses the object.
+/// A class with an observed property.
+///
+/// Sendable: only one thread uses the object.
 private final class Cart: ShieldedSubject, @unchecked Sendable {
   let observers = ObserverRegistry<Cart>()
   @Shielded var count = 0

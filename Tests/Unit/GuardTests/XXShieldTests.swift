@@ -8,7 +8,7 @@ import Testing
 ///
 /// docs/guards-suites.md lists the tests for these faults.
 ///
-/// The tests run one after the other, because they find their own incidents by file.
+/// The tests run one after the other, because each recognizes its incidents only by this file.
 @Suite(.serialized)
 struct XXShieldTests {
   @Test("NSCache: setting nil changes nothing")
@@ -173,7 +173,9 @@ private struct Model {
   var name = "zs"
 }
 
-/// It is Sendable without a lock, because only the thread of one test uses the object.
+/// Counts calls.
+///
+/// Sendable: only the thread of one test uses the object.
 private final class Calls: @unchecked Sendable {
   var count = 0
 }

@@ -1,7 +1,7 @@
 import CrashShieldGuards
 
 extension Operation {
-  /// G1: elements.
+  /// The guard G1 of docs/guards.md, for elements.
   static let index: [Operation] = [
     Operation("G1 a[i], default", .time) { input in
       let numbers = input.numbers
@@ -134,7 +134,7 @@ extension Operation {
     },
   ]
 
-  /// G1: positions.
+  /// The guard G1 of docs/guards.md, for positions in collections.
   static let positions: [Operation] = [
     Operation("G1 a.index(after:)") { input in
       let numbers = input.numbers
@@ -212,7 +212,7 @@ extension Operation {
     },
   ]
 
-  /// G2.
+  /// The guard G2 of docs/guards.md.
   static let ranges: [Operation] = [
     // The limit is higher than three times the plain operation's cost, because the guard retains a slice that the plain
     // operation only reads.

@@ -14,7 +14,7 @@ private struct ShieldedOrder: Decodable {
 }
 
 private struct Objects: @unchecked Sendable {
-  // Invariant: no operation changes these objects, so several threads can use them at the same time.
+  // Invariant: no operation changes these objects, so threads can share them.
   static let shared = Objects()
   let array = NSArray(array: Array(0..<1024))
   let string = NSString(string: String(repeating: "some text", count: 200))

@@ -15,7 +15,7 @@ extension Int: Sized {
 struct Failed: Error {}
 
 extension Operation {
-  /// G7.
+  /// The guard G7 of docs/guards.md.
   static let values: [Operation] = [
     Operation("G7 x!, default", .time) { input in
       let optionals = input.optionals
@@ -91,7 +91,7 @@ extension Operation {
     },
   ]
 
-  /// G8.
+  /// The guard G8 of docs/guards.md.
   static let casts: [Operation] = [
     Operation("G8 x as! Int, default", .time) { input in
       var sum = 0
@@ -235,7 +235,7 @@ extension Operation {
     },
   ]
 
-  /// G30.
+  /// The guard G30 of docs/guards.md.
   static let memory: [Operation] = [
     // The limit is an absolute number, because the plain operation does not check bounds in an optimized program.
     Operation("G30 buffer.load", .atMost(20)) { input in

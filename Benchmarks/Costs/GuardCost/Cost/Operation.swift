@@ -3,7 +3,7 @@ import Glibc
 import Marks
 import Synchronization
 
-/// An operation in its plain form and its guarded form.
+/// An operation of Swift in its plain form, which traps for a wrong value, and in its guarded form (CrashShieldGuards).
 ///
 /// Both forms run the given number of loop iterations, and return the same sum.
 struct Operation: Sendable {
@@ -11,13 +11,13 @@ struct Operation: Sendable {
 
   /// The documented limit of the guarded form's cost.
   enum Promise: Equatable {
-    /// The guarded form takes at most 1.1 times the plain operation's time. The limit of the case `instructions`
-    /// applies, too.
+    /// The guarded form takes at most 1.1 times the plain form's time. In addition, the limit of `instructions`
+    /// applies.
     case time
-    /// Only the limit of the case `instructions` applies. The time is measured and reported, but not limited.
+    /// Only the limit of `instructions` applies. The time is measured and reported, but has no limit.
     case timed
-    /// The guarded form executes at most three times the plain operation's instructions. Every guard that is
-    /// specialized for its types stays below this limit.
+    /// The guarded form executes at most three times as many instructions as the plain form. Each guard that the
+    /// compiler specializes for its types stays below this limit.
     case instructions
     /// The guarded form executes at most this number of instructions per iteration. This limit is for guards that do
     /// additional work, such as taking a lock.
@@ -43,7 +43,7 @@ struct Operation: Sendable {
   /// this run.
   func count(_ input: Input) throws {
     for (form, work) in [("plain", plain), ("guarded", guarded)] {
-      // An earlier run of each form is outside the marks, because it includes one-time initialization.
+      // The first run of each form is outside the marks, because it includes one-time initialization.
       let sum = try work(input)
       mark_begin()
       let again = try work(input)
@@ -52,7 +52,7 @@ struct Operation: Sendable {
     }
   }
 
-  /// Returns, for each form, the nanoseconds of all iterations: the minimum of many rounds.
+  /// Returns for each form the nanoseconds of a run with all iterations: the minimum of many rounds.
   ///
   /// Each round runs both forms.
   func time(_ input: Input) throws -> (plain: Int, guarded: Int) {

@@ -26,9 +26,9 @@ case "absorbed-started":
 default: fail(usage)
 }
 
-/// Returns the nanoseconds of one absorbed fault: the minimum of several rounds.
+/// Returns the nanoseconds of one absorbed fault: the minimum of many rounds.
 ///
-/// The first fault at a call site is not measured.
+/// So the first fault at the call site, which takes longer, does not count.
 func absorbed(_ turns: Int) -> Int {
   let numbers = opaque([1, 2, 3])
   let nowhere = opaque(-1)

@@ -1,7 +1,7 @@
-// request-cost WAY COUNT: makes COUNT calls, each in its own request. WAY is `plain` (no request), `synchronous`,
-// `asynchronous` or `trace` (asynchronous, with the IDs of a trace). One task makes all calls. Prints the nanoseconds
-// of processor time and the number of allocations for each call, rounded up. scripts/measure/requests runs this
-// program.
+// request-cost WAY COUNT: makes COUNT calls, each in its own request (`Shield.withRequest`). WAY is `plain` (no
+// request), `synchronous`, `asynchronous` or `trace` (asynchronous, with the IDs of a trace). One task makes all calls.
+// Prints the nanoseconds of processor time and the number of allocations for each call, rounded up.
+// scripts/measure/requests runs this program.
 import Allocations
 import CrashShield
 import Glibc

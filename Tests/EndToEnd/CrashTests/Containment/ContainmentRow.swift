@@ -12,12 +12,12 @@ struct ContainmentRow: Sendable, CustomTestStringConvertible {
     case die
   }
 
-  /// The name of the trap in containment-host (`Way`).
+  /// The name of the trap, a `Way` in the program containment-host.
   var way: String
   /// The description of the code that traps, for the table in the documentation.
   var trap: String
   var verdict: Verdict
-  /// The reason for a verdict other than `contain`, as a report states it.
+  /// Why the trap is not contained, in the words of a report; `none` for the verdict `contain`.
   var reason: String
   /// Whether half of the other requests need an object or a lock that the trapped request holds.
   var hasDependents = false
@@ -26,7 +26,7 @@ struct ContainmentRow: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { way }
 
-  /// The environment variables of the program.
+  /// The environment variables with which containment-host runs this row.
   var environment: [String: String] { way == "allocator" ? ["LD_PRELOAD": "libjemalloc.so.2"] : [:] }
 
   private static func contained(_ way: String, _ trap: String) -> Self {
@@ -112,7 +112,7 @@ extension ContainmentRow {
   /// The rows that can run on this machine.
   ///
   /// The shield reads /proc to find out for which lock a thread waits. Under emulation, /proc shows a system call of
-  /// the emulator.
+  /// the emulator instead of the program's, so the rows that need /proc do not run.
   static var runnable: [Self] {
     all.filter { !(MatrixEmulation.isUsed && ["waits", "lazyGlobal"].contains($0.reason)) }
   }

@@ -30,8 +30,9 @@ struct ContainmentTests {
     arguments: ContainmentRow.runnable)
   func row(_ row: ContainmentRow) async throws {
     let without = try await HostRun.start(row.way, "off", environment: row.environment)
-    // The shield does not detect waits for some kinds of objects, such as semaphores. With the option `--stall`, the
-    // drain ends while requests wait for such an object. In other rows, only a busy machine could stall the drain.
+    // The shield does not detect waits for some kinds of objects, such as semaphores. In rows with such waits, the
+    // option `--stall` ends the drain after a second without progress. The other rows do not need it, and with it a
+    // busy machine could end their drain.
     let canStall = row.hasDependents || !row.isRequestKnown
     let with = try await HostRun.start(
       row.way, "contain", canStall ? ["--stall", "1000"] : [], environment: row.environment)
@@ -42,7 +43,8 @@ struct ContainmentTests {
     case .drain: expectDrained(with, row, without: without)
     case .die:
       #expect(with.verdict == "die" && with.reason == row.reason, "\(with)")
-      // On a busy machine, the other requests can finish before the process ends: nothing waits for them.
+      // The process does not wait for the other requests, but on a busy machine they can finish before it ends. So this
+      // does not check them.
       #expect(with.drainEnd == "none" && with.drains == 0 && with.badTrapped == 0, "\(with)")
       expectReported(with, without: without)
     }
@@ -62,11 +64,12 @@ struct ContainmentTests {
     let dependents = row.hasDependents ? Self.requests / 2 : 0
     #expect(run.verdict == "drain" && run.reason == row.reason, "\(run)")
     #expect(run.finishedIndependent == Self.requests - dependents && run.endedIndependent == 0, "\(run)")
-    // A request that waits for a lock of the trapped thread can get the same error as the trapped request.
+    // A request that waits for a lock of the trapped thread ends with the drain, or gets the same error as the trapped
+    // request.
     #expect(run.finishedDependent == 0 && run.endedDependent + run.trappedDependent == dependents, "\(run)")
     #expect(run.drains == 1, "\(run)")
-    // If the shield does not know the request that trapped, this request does not get an error: the end of the drain
-    // ends it.
+    // If the shield does not know the request that trapped, the request gets no error at the trap. It ends with the
+    // drain, unless it has returned before the trap.
     let hasReturned = row.way == "outlives"
     #expect(run.badTrapped == (row.isRequestKnown ? Self.traps : 0), "\(run)")
     #expect(run.badEnded == (row.isRequestKnown || hasReturned ? 0 : Self.traps), "\(run)")
@@ -80,7 +83,8 @@ struct ContainmentTests {
   private func expectReported(_ run: HostRun, without: HostRun) {
     #expect(run.end == without.end && run.crashes == 1, "\(run) instead of \(without)")
     #expect(run.request == without.request && (run.frames ?? 0) > 0, "\(run) instead of \(without)")
-    // Compare only whether there is a message, because the message of a contained trap is stored without its newline.
+    // Compares only whether both runs have a message: the shield stores the message of a trapped request without its
+    // newline.
     #expect((run.message == 0) == (without.message == 0), "\(run) instead of \(without)")
   }
 }

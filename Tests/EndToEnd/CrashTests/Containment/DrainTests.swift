@@ -3,9 +3,11 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests which traps make the process drain, when a drain ends, and what happens to other requests during a drain.
+/// Tests which traps drain the process, when a drain ends, and what happens to other requests during a drain.
 ///
-/// Some tests trap while the shield starts or while the process exits.
+/// A process that drains accepts no new connections, and ends after its running requests. The budget is the number of
+/// traps that a process contains before a trap drains it. Some tests trap while the shield starts or while the process
+/// exits.
 @Suite("Drains of requests")
 struct DrainTests {
   private static let requests = 24
@@ -28,7 +30,7 @@ struct DrainTests {
     #expect(run.badTrapped == 11 && run.finishedIndependent == Self.requests, "\(run)")
   }
 
-  @Test("with `pool: false`, a trap drains the process, and all other requests finish")
+  @Test("with `pool: false` (no replacement of a trapped thread), a trap drains the process, and other requests finish")
   func plain() async throws {
     let run = try await HostRun.start("index", "drain")
     #expect(run.end == Self.illegal && run.verdict == "drain" && run.reason == "budget", "\(run)")
@@ -53,16 +55,16 @@ struct DrainTests {
     }
   }
 
-  @Test("with `pool: false`, as many traps as processors end the drain, because no thread is left")
+  @Test("with `pool: false`, a drain ends after as many traps as processors, because no thread is left")
   func second() async throws {
     let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
     let run = try await HostRun.start("index", "drain", ["--traps", "\(processors)"])
-    // No thread of the pool remains to resume the callers, so a caller can miss its error.
+    // No thread of Swift's pool remains to resume the callers of the trapped requests, so a caller can miss its error.
     #expect(run.end == Self.illegal && run.reason == "budget" && run.crashes == processors, "\(run)")
     #expect(run.drainEnd == "secondCrash", "\(run)")
   }
 
-  @Test("with `pool: true`, the requests of all six traps are answered, and all other requests finish")
+  @Test("with `pool: true`, all six requests that trap get an error, and all other requests finish")
   func several() async throws {
     let run = try await HostRun.start("index", "drain-pool", ["--traps", "6"])
     #expect(run.end == Self.illegal && run.badTrapped == 6 && run.finishedIndependent == Self.requests, "\(run)")
@@ -82,8 +84,8 @@ struct DrainTests {
     // and the drain can also end with `done`.
     #expect(["stall", "waiter", "done"].contains(run.drainEnd), "\(run)")
     #expect(run.finishedDependent == 0, "\(run)")
-    // With the pool, every request gets a response or an error. Without the pool, the waiting threads can leave no
-    // thread for the other requests.
+    // With replaced threads, every request gets a response or an error. In the mode `drain`, which replaces no thread,
+    // the waiting threads can leave no thread for the other requests.
     if mode != "drain" {
       #expect(run.endedDependent + run.trappedDependent == Self.requests / 2, "\(run)")
       #expect(run.finishedIndependent == Self.requests / 2, "\(run)")

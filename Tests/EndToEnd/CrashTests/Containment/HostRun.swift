@@ -4,12 +4,12 @@ import Glibc
 import TestKit
 import Testing
 
-/// The result of a run of containment-host.
+/// The result of a run of containment-host, a test program with requests of which some trap.
 ///
 /// containment-host prints it as one line of JSON.
 struct HostRun: Decodable {
   var pid: Int
-  /// `exit N`, `signal N` or `hung`.
+  /// How the program ended: `exit N`, `signal N` or `hung`.
   var end: String
   /// The number of requests that began, without those that trap on purpose.
   var begun: Int
@@ -22,7 +22,8 @@ struct HostRun: Decodable {
   var badReturned: Int
   var badTrapped: Int
   var badEnded: Int
-  /// The number of tasks that started after the traps, one for each processor.
+  /// The number of tasks that ran after the traps: one for each processor, to test whether the pool has all its
+  /// threads.
   var capacity: Int
   /// The number of these tasks that did not run at the same time as all others.
   var serial: Int

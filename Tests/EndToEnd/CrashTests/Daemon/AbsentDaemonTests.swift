@@ -7,8 +7,8 @@ import Testing
 
 /// Tests of crashes in restricted processes while crashd is not running.
 ///
-/// Each process writes its ring to the spool. If a process cannot write its ring, crashd counts this loss when crashd
-/// starts.
+/// Each process writes its ring (its crash record) to the spool directory. If it cannot write the ring, it leaves an
+/// empty file if possible, and crashd counts the loss when crashd starts.
 @Suite(.enabled("only root can restrict a process in these ways") { geteuid() == 0 })
 struct AbsentDaemonTests {
   @Test(
@@ -56,7 +56,7 @@ struct AbsentDaemonTests {
   }
 
   @Test(
-    "a process leaves an empty file in a full spool, which crashd counts as a loss, and no file in a read-only spool",
+    "a crash leaves an empty file in a full spool, which crashd counts as a loss, and no file in a read-only spool",
     arguments: ["full", "read-only"])
   func noRoom(kind: String) async throws {
     let place = try PrivateDaemon.Place()

@@ -35,7 +35,8 @@ struct DeployTests {
       #expect(Self.inode(of: program) != old)
 
       let daemon = try await PrivateDaemon.start(in: place)
-      // The process can still be unattached: it then connects when it crashes, and sends the same descriptor.
+      // If the process has not attached to the new crashd yet, it connects when it crashes, and sends the same
+      // descriptor.
       try #require(unsafe write(ours.number, "\n", 1) == 1)
       #expect(try await process.wait().signal == SIGSEGV)
       let reports = try await daemon.reports(of: process.pid)

@@ -7,7 +7,7 @@ import Testing
 /// Swift library.
 @Suite(.sharedDaemon, .serialized)
 struct EarlyStartTests {
-  @Test("Swift's own backtracer stays installed after an early start", arguments: ["0", "1"])
+  @Test("Swift's own backtracer prints a backtrace also after an early start", arguments: ["0", "1"])
   func backtracer(early: String) async throws {
     let daemon = try SharedDaemon.current
     let environment = daemon.place.environment.merging([

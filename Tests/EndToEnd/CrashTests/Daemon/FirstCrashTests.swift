@@ -20,7 +20,7 @@ struct FirstCrashTests {
     return (program, try FileDescriptor(unsafe open(path, O_RDWR | O_CLOEXEC), from: "open '\(path)'"))
   }
 
-  @Test("if crashd is killed before it has stored a preliminary report, the next crashd stores the report once")
+  @Test("if crashd is killed while a crash has only its report without symbols, the next crashd stores one report")
   func killed() async throws {
     let place = try PrivateDaemon.Place()
     let (program, gate) = try Self.gate(in: place)
@@ -39,7 +39,7 @@ struct FirstCrashTests {
     #expect(report.isPreliminary == true && report.reason.contains("the price list is empty"))
     #expect(try await blocking { try client.status().reports } == 0)
     try await first.kill()
-    // Each line ends one replacement process that the killed crashd has left waiting at the gate.
+    // Each line ends one replacement of crash-analyse that the killed crashd has left waiting at the gate.
     let lines = [UInt8](repeating: UInt8(ascii: "\n"), count: 64)
     #expect(unsafe write(gate.number, lines, lines.count) == lines.count)
 

@@ -126,8 +126,8 @@ struct ForwardingTests {
       daemon = try await PrivateDaemon.start(in: place, options: ["--config", config])
       let second = try await crash(in: daemon)
       let third = try await collector.accept()
-      // crashd also sends an event when a report gets an addition, so events of the first crash can precede the event
-      // of the second crash. crashd must not send an event again that the collector has acknowledged.
+      // crashd also sends an event when it adds something to a report, so more events of the first crash can precede
+      // the event of the second crash. crashd must not send an event again that the collector has acknowledged.
       var next = again
       while next.report.process.pid != Int(second) {
         next = try await third.line()

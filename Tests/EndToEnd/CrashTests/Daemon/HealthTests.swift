@@ -14,7 +14,7 @@ struct HealthTests {
     ProcessInfo.processInfo.environment["CRASH_HEALTH_CRASHES"].flatMap { Int($0) } ?? 12
   private static let (served, inFlight, atOnce) = (30, 9, 4)
 
-  /// Starts a process that waits for input before it serves requests and crashes.
+  /// Starts a process that waits for a line of input, and then serves requests and crashes.
   private static func start(_ place: PrivateDaemon.Place) throws -> (ChildProcess, FileDescriptor) {
     let (ours, theirs) = try FileDescriptor.pair()
     let child = try ChildProcess.start(
@@ -26,9 +26,9 @@ struct HealthTests {
     return (child, ours)
   }
 
-  /// Crashes several processes at once.
+  /// Crashes several processes at once, and returns the crashd that runs afterwards.
   ///
-  /// If `kills` is true, kills crashd before these processes serve requests.
+  /// If `kills` is true, kills crashd before these processes serve requests, and starts another one.
   private static func crash(_ count: Int, _ daemon: PrivateDaemon, kills: Bool) async throws -> PrivateDaemon {
     let place = daemon.place
     let processes = try (0..<count).map { _ in try start(place) }
@@ -76,7 +76,7 @@ struct HealthTests {
     try await daemon.stop()
   }
 
-  @Test("the exit code of crashctl health is the verdict")
+  @Test("crashctl health exits with 0 for a healthy build, with 1 without a program, and with 4 without a comparison")
   func gate() async throws {
     let daemon = try await PrivateDaemon.start()
     let ask = { (words: [String], status: Int32) in

@@ -8,7 +8,7 @@ import Testing
 @Suite(.sharedDaemon, .serialized)
 struct HostileHelloTests {
   @Test(
-    "a malformed hello is refused and counted, and the next crash is reported",
+    "a malformed first message (hello) is refused and counted, and the next crash is reported",
     arguments: [1, 16, 4_096, 100_000])
   func malformed(byteCount: Int) async throws {
     let daemon = try SharedDaemon.current

@@ -4,8 +4,8 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests the lines that the signal handler writes to a file or to stderr at a crash: the last words, and the record
-/// line.
+/// Tests the lines that the signal handler writes to a file or to stderr at a crash: the last words (a line for
+/// people), and the record line (the whole record, for a crash that nothing else can store).
 @Suite("The lines of a crash")
 struct LinesTests {
   @Test(
@@ -42,7 +42,7 @@ struct LinesTests {
   }
 
   @Test(
-    "in a container, last words go to /dev/termination-log; a full or read-only file does not change the end",
+    "in a container, last words go to /dev/termination-log; if it is full or read-only, the end is the same",
     .enabled("only root can make a mount namespace") { geteuid() == 0 }, arguments: ["plain", "full", "read-only"])
   func terminationLog(kind: String) async throws {
     let place = try Self.placeWithSpool()
@@ -73,7 +73,7 @@ struct LinesTests {
   }
 
   @Test(
-    "a full device, a FIFO without a reader, a symbolic link and a directory get no last words")
+    "no last words go to a full device, a FIFO without a reader, a symbolic link or a directory")
   func refused() async throws {
     let place = try Self.placeWithSpool()
     let root = place.place.root.path
@@ -112,15 +112,15 @@ struct LinesTests {
     let page = [UInt8](repeating: 0, count: 4_096)
     // Invariant: the array has `page.count` bytes.
     while unsafe write(reader.number, page, page.count) > 0 {}
-    // A process that waited for the pipe would fail the test: the watchdog's deadline is longer than the test's time
-    // limit.
+    // If the handler waited for the pipe, the test would fail: only the handler's watchdog would end the process, and
+    // its deadline is longer than the test's time limit.
     let child = try ChildProcess.start(
       Binaries.path("crash-maker"), ["null-write"], ChildProcess.Options(environment: environment, errorPath: path))
     #expect(try await child.wait().signal == SIGSEGV)
   }
 
   @Test(
-    "if stderr is closed, the handler makes the spool directory and writes the crash there instead of a record line")
+    "if stderr is closed, the handler makes the spool directory and writes a spool file, instead of a record line")
   func closed() async throws {
     let place = try PrivateDaemon.Place()
     var environment = place.environment
@@ -150,7 +150,7 @@ struct LinesTests {
     }
   }
 
-  @Test("a contained trap writes no last words; a drain writes them when it ends")
+  @Test("a contained trap writes no last words; a trap that drains the process writes them when the drain ends")
   func containment() async throws {
     let place = try Self.placeWithSpool()
     let environment = place.environment(words: place.words)

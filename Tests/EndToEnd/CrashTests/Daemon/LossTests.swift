@@ -103,7 +103,7 @@ struct LossTests {
   }
 
   @Test(
-    "if crashd is killed between a crash's announcement and its storage, the next crashd reports the crash",
+    "if a process crashes while crashd is stopped, and crashd is then killed, the next crashd reports the crash",
     arguments: ["array-index", "simultaneous-8"])
   func killedBeforeStored(scenario: String) async throws {
     let place = try PrivateDaemon.Place()
@@ -124,7 +124,7 @@ struct LossTests {
     #expect(try entries(of: spool).isEmpty)
   }
 
-  @Test("if SIGSTOP stops crashd during a crash, crashd reports the crash after SIGCONT")
+  @Test("if processes crash and are killed while crashd is stopped, crashd reports both after SIGCONT")
   func standingStill() async throws {
     try await PrivateDaemon.run { daemon in
       let crash = try await Victim.start("array-index", in: daemon)
@@ -142,7 +142,7 @@ struct LossTests {
   }
 
   @Test(
-    "crashd without free descriptors refuses processes, logs this, and reports crashes once descriptors are free")
+    "crashd without free descriptors refuses processes and logs it; with free ones again, it reports crashes")
   func descriptorLimit() async throws {
     let daemon = try await PrivateDaemon.start(descriptorLimit: 64)
     let before = try await daemon.settledDescriptorCount(at: nil)
@@ -180,7 +180,7 @@ struct LossTests {
   func leftovers() async throws {
     let daemon = try await PrivateDaemon.start()
     let client = daemon.client
-    // At the first crash, crashd opens the store's files. These files stay open.
+    // At the first crash, crashd opens the files of the store, which stay open. So one crash comes before the count.
     let warmUp = try await Crasher.run("raise", ["--wait-attached"], environment: daemon.place.environment)
     _ = try await daemon.reports(of: warmUp.pid)
     let before = try await daemon.settledDescriptorCount(at: nil)
@@ -191,7 +191,7 @@ struct LossTests {
     #expect(try await daemon.settledDescriptorCount(at: before) <= before)
     #expect(try await blocking { try client.processes() }.isEmpty)
     try await daemon.stop()
-    // Until a forked child of crashd executes its own program, its command line is that of crashd, which contains the
+    // A forked child of crashd that has not executed its own program yet has the command line of crashd, with this
     // path.
     let root = daemon.place.root.path
     try await blocking {

@@ -20,7 +20,7 @@ struct NamespaceTests {
     try await DanglingTests.crashctl(words + ["--socket", daemon.place.varlinkSocket], status: status)
   }
 
-  @Test("a crashd outside of a pod's pid namespace reports each crash, with the pid and pod that the process claims")
+  @Test("a crashd outside of a pod's pid namespace reports each crash, with the pid and pod that the process states")
   func sidecar() async throws {
     try await PrivateDaemon.run(through: Self.container) { daemon in
       let shop = try await Victim.start(
@@ -73,7 +73,7 @@ struct NamespaceTests {
   }
 
   @Test(
-    "crashd on the node reports pids of its own namespace, and reads the pod's UID from the mounts that kubelet made")
+    "crashd on the node reports pids of its own namespace, and finds a pod's UID in the mounts that kubelet made")
   func node() async throws {
     let uid = "28478e30-384f-41e5-9d85-eae249ae8506"
     try await PrivateDaemon.run { daemon in

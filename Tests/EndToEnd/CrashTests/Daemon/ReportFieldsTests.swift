@@ -36,7 +36,7 @@ struct ReportFieldsTests {
     }
   }
 
-  @Test("a report has the machine, and the process's identity and resource usage from the time of its handler")
+  @Test("a report names the machine, and has the process's identity and its resource usage at the crash")
   func machine() async throws {
     let daemon = try SharedDaemon.current
     let victim = try await Victim.start("null-write", in: daemon)
@@ -73,7 +73,7 @@ struct ReportFieldsTests {
     Issue.record("none of 20 processes has a command line in its report")
   }
 
-  @Test("the report of a killed process has the process's last known memory usage")
+  @Test("the report of a killed process has the memory usage that crashd read last")
   func killed() async throws {
     let daemon = try SharedDaemon.current
     let victim = try await Victim.start("sigkill", in: daemon)

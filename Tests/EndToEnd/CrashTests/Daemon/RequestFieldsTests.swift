@@ -24,7 +24,7 @@ struct RequestFieldsTests {
     let inFlight = try #require(report.inFlight)
     #expect(inFlight.total == 21 && inFlight.requests.count == 21 && inFlight.overflow == 0)
     #expect(inFlight.requests.filter { $0.crashed == true }.map(\.number) == [request.number])
-    // The list begins with the oldest request. The request that crashed is the last one, because it began last.
+    // The list has the oldest request first, so the request that crashed, which began last, is its last one.
     #expect(inFlight.requests.last?.number == request.number && inFlight.requests.allSatisfy { $0.age_ns > 0 })
     #expect(report.process.requests == CrashReport.RequestCounts(begun: 21, finished: 0, failed: 0, lost: 21))
     #expect(report.losses.isEmpty)

@@ -20,8 +20,7 @@ struct SettingsReloadTests {
   private func await(_ text: String, in daemon: PrivateDaemon) async throws {
     try await blocking {
       try Patience.wait(for: "crashd did not log '\(text)'") { _ -> Void? in
-        // Nothing announces a change of the log file. Therefore read it a hundred times in each slice of the time
-        // limit.
+        // Nothing announces a change of the log file, so this reads it a hundred times in each slice of the time limit.
         for _ in 0..<100 {
           if try contents(of: daemon.place.logPath).contains(text) { return () }
           usleep(10_000)

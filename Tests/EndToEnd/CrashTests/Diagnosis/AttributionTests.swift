@@ -14,15 +14,16 @@ struct AttributionTests {
     ("color", "unwrapColor", "color"), ("index", "element", "index"), ("implicit", "Screen.width", "implicit"),
     ("several", "several", "several"), ("convenience", "init(text:)", "convenience"),
     ("respond", "respond", "respond"), ("leak-index", "element", "index"),
-    // In these crashes, the `!` is on a line below the call whose result it unwraps.
+    // In these crashes, the `!` is on a line below the call whose result it unwraps: the report must name the line of
+    // the `!`.
     ("half-below", "unwrapHalfBelow", "half-below"), ("found-below", "unwrapFoundBelow", "found-below"),
     ("element-below", "unwrapElementBelow", "element-below"), ("color-below", "unwrapColorBelow", "color-below"),
     ("closure-below", "closure #1 in unwrapInClosure", "closure-below"),
     ("behind-closure", "unwrapBehindClosure", "behind-closure"), ("chain", "unwrapChain", "chain"),
     ("chain-twice", "unwrapChainTwice", "chain-twice"), ("first", "unwrapFirst", "first"),
   ]
-  /// The crashes for which the report of an optimized program has a wrong function or line, because the debug
-  /// information is incomplete.
+  /// The crashes whose report for an optimized program names another function or line, because the debug information is
+  /// incomplete, with what it names.
   ///
   /// "chain": the debug information lacks the end of a closure, so the report attributes the `!` in `}!` to the
   /// closure. "first": a check in a runtime function has line 0, so the report shows the line of the call.
@@ -53,8 +54,8 @@ struct AttributionTests {
           program, [crash.argument],
           ChildProcess.Options(environment: environment, errorPath: directory.path + "/error"))
         try #require(try await process.wait().signal != 0)
-        // The shell that executes the program also loads the preloaded shield. crashd must not report the shell's exec
-        // as an unreported exit.
+        // The shell that executes the program also loads the preloaded shield. Its exec must not count as an exit
+        // without a report, so there is one report.
         let reports = try await daemon.reports(of: process.pid)
         #expect(reports.count == 1, "\(crash.argument)")
         let report = try #require(reports.first, "\(crash.argument)")

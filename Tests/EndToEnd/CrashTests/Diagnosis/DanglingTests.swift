@@ -32,7 +32,7 @@ struct DanglingTests {
     let mark = try SourceMark.find("use-after-free-call")
     #expect(use.file?.hasSuffix(mark.file) == true && use.line == mark.line)
     let object = try #require(incident.object)
-    // In optimized code, the release has no source line, so the incident shows the nearest line.
+    // In optimized code, the instruction of the release has no source line, so the incident shows a line near it.
     let release = try #require(
       object.release.first { $0.function.contains("faultUseAfterFreeCall") }, "\(object.release)")
     #expect(object.release.prefix { $0 != release }.allSatisfy { !$0.isOwn })
@@ -69,8 +69,8 @@ struct DanglingTests {
     #expect(run.status.signal == SIGSEGV, "\(run.status) \(run.error)")
     let report = try #require(try await daemon.reports(of: run.pid).first)
     #expect(report.diagnosis.cause == "dangling", "\(report.diagnosis)")
-    // The report of the crash already contains this access. The list of incidents has only accesses that the process
-    // survived.
+    // The list of incidents has only accesses that the process survived, so it lacks this one, which the report
+    // contains.
     let client = daemon.client
     #expect(try await blocking { try client.incidents() }.allSatisfy { $0.process.pid != Int(run.pid) })
   }
@@ -106,20 +106,21 @@ struct DanglingTests {
     #expect(run.status.signal == SIGSEGV, "\(run.status) \(run.error)")
     let report = try #require(try await daemon.reports(of: run.pid).first)
     let diagnosis = report.diagnosis
-    // A string now uses the object's memory. Therefore the memory does not show that an object was freed.
+    // A string now uses the object's memory, so only the object's freed-object record shows that it was freed, and the
+    // diagnosis is not certain.
     #expect(diagnosis.cause == "dangling" && (0.8..<1).contains(diagnosis.confidence), "\(diagnosis)")
     #expect(diagnosis.className == "dangling_maker.Session", "\(diagnosis)")
     let object = try #require(report.guardedObject)
     #expect(object.className == "dangling_maker.Session" && object.age_ns.map { $0 >= 0 } == true)
     #expect(object.release.contains { $0.function.hasPrefix("drop()") }, "\(object.release.map(\.function))")
     #expect(report.crashedThread?.topOwnFrame?.function.hasPrefix("greet(") == true)
-    // The report of the crash already contains this access. The list of incidents has only accesses that the process
-    // survived.
+    // The list of incidents has only accesses that the process survived, so it lacks this one, which the report
+    // contains.
     let client = daemon.client
     #expect(try await blocking { try client.incidents() }.allSatisfy { $0.process.pid != Int(run.pid) })
   }
 
-  @Test("after a program crashed in a loop, crashd protects it; the program survives and records the release stack")
+  @Test("after a program has crashed in a loop, crashd protects its class; the program then survives, with an incident")
   func closedLoop() async throws {
     let daemon = try await PrivateDaemon.start(options: ["--automatic-protection"])
     let client = daemon.client
@@ -152,8 +153,8 @@ struct DanglingTests {
     let incident = try #require(incidents.first { $0.process.pid == Int(pid) })
     #expect(incident.subject == Self.victim && incident.mode == "zero")
     #expect(incident.object?.release.contains { $0.function.contains("faultUseAfterFreeCall") } == true)
-    // crashd compares the number of crashes with the usual rate of the program. The program has never crashed before,
-    // so five crashes exceed this rate.
+    // crashd protects a class if the program crashes more often than usual. This program had never crashed, so five
+    // crashes are enough.
     let decision = try #require(events.first { $0.decision.action == .switched }?.decision)
     #expect(decision.from == .base && decision.to == .raised && decision.text.contains("use-after-free crashes"))
     let policy = try #require(policies.first)
@@ -184,8 +185,8 @@ struct DanglingTests {
     let victim = try await Victim.start(Self.scenario, in: daemon)
     let change = try await blocking { try client.protect(class: Self.victim, name: "crash-maker") }
     #expect(change.services == ["crash-maker"] && change.processes == 1)
-    // On a slow machine, the process can answer after crashd's timeout. The call can be repeated, because setting the
-    // same policy again has no further effect.
+    // On a slow machine, the process can answer after crashd's timeout. This then sets the policy again, which changes
+    // nothing more.
     var applied = change.applied
     for _ in 0..<Patience.slices where applied == 0 {
       applied = try await blocking { try client.protect(class: Self.victim, name: "crash-maker") }.applied

@@ -2,7 +2,8 @@ import CrashMaker
 import CrashReport
 import Testing
 
-/// Tests that gdb and the shield's handler unwind the same stack of one process to equal frames.
+/// Tests that the shield's handler finds the same frames as gdb: gdb unwinds the stack when the signal arrives, and the
+/// handler then unwinds it in the same process.
 @Suite(.sharedDaemon, .serialized)
 struct DebuggerTests {
   @Test("the report's frames equal gdb's frames in every scenario", arguments: ["debug", "optimized"])

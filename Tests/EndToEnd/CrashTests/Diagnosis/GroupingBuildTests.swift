@@ -21,7 +21,7 @@ struct GroupingBuildTests {
   ]
   private static let crashes = 1...5
 
-  @Test("of 20 reports of five crashes, at least 18 have the group of their crash, which no other crash shares")
+  @Test("of 20 reports of five crashes in four builds, at least 18 have their crash's group, which no other crash has")
   func builds() async throws {
     let directory = try TestDirectory()
     let library = directory.path + "/libcrashshield.so"

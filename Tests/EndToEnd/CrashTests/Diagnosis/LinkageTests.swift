@@ -29,7 +29,7 @@ struct LinkageTests {
     #expect(try await !libraries(of: Binaries.path(program)).contains("libunwind"))
   }
 
-  @Test("the tests run without libunwind, whose symbols would replace libgcc's")
+  @Test("the tests do not load libunwind, whose symbols would replace those of libgcc")
   func testRunner() throws {
     let maps = try contents(of: "/proc/self/maps")
     #expect(maps.contains("libgcc_s.so"))

@@ -9,7 +9,7 @@
   /// This handler restores the shield's handler and re-raises the signal.
   @Suite
   struct RaisedAgainTests {
-    /// A crash, the way in which the program's handler re-raises the signal, and the cause and the function that the
+    /// The crashes: the fault, how the program's handler re-raises the signal, and the cause and the function that the
     /// report must have.
     private static let crashes: [(kind: String, handler: String, cause: CrashReport.Cause, function: String)] =
       [
@@ -31,7 +31,7 @@
         ("survived", "return", "raised-signal", "survived"), ("touched", "return", "abort", "touched"),
       ]
 
-    @Test("D6: the first fault is reported, even if its signal arrives after the handler has returned")
+    @Test("D6: the first fault is reported, also if the shield gets its signal after the program's handler")
     func causes() async throws {
       let directory = try TestDirectory()
       let library = directory.path + "/libcrashshield.so"

@@ -33,7 +33,7 @@ struct StackOverflowTests {
       #expect(head.allSatisfy { $0.function == "cs_fault_stack_overflow_descend" }, "\(thread.listing)")
       let tail = thread.stackFrames.suffix(20)
       #expect(tail.contains { $0.function.contains(root) }, "\(thread.listing)")
-      // The unwinder reached the first function of the thread, which is in glibc. It has no name if the debug file of
+      // The last frame is the first function of the thread, which is in glibc. It has no name if the debug file of
       // glibc is not installed.
       let last = try #require(thread.stackFrames.last)
       #expect(last.function == "_start" || last.image?.hasSuffix("/libc.so.6") == true, "\(thread.listing)")

@@ -6,7 +6,8 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests the unwind cross-check: crash-analyse unwinds a copy of the stack with libunwind, in a separate process.
+/// Tests the unwind cross-check: crash-analyse unwinds a copy of the stack again, with libunwind and in a process of
+/// its own, and crashd compares the frames with the handler's.
 @Suite(.sharedDaemon, .serialized)
 struct UnwindingTests {
   @Test(
@@ -63,8 +64,8 @@ struct UnwindingTests {
     let crash = try await Crasher.run(
       scenario, ["--wait-attached"] + options, environment: daemon.place.environment, program: program)
     var report = try #require(try await daemon.reports(of: crash.pid).first)
-    // crashd sends no event when the cross-check agrees. Therefore the test polls the report and the status. The loop
-    // also ends when the status counts a failed cross-check, because the report then gets no result.
+    // crashd sends no event when the cross-check agrees, so the test polls the report. The loop also ends when the
+    // status counts a failed cross-check, because the report then never gets a result.
     let client = daemon.client
     let failed = "failed"
     while report.unwinding == nil, try await blocking({ try client.status() }).unwindings?[failed] == nil {

@@ -11,16 +11,14 @@ enum Binaries {
     return path
   }
 
-  /// Whether `CRASHSHIELD_BINARIES` selects the programs to test.
+  /// Whether `CRASHSHIELD_BINARIES` selects the programs to test, which are then optimized.
   ///
-  /// These programs are optimized.
-  ///
-  /// The programs in the directory of the test bundle are debug builds.
+  /// Otherwise they are the debug builds in the directory of the test bundle.
   static var areInstalled: Bool { Environment.value(of: "CRASHSHIELD_BINARIES") != nil }
 
   /// Returns the path of the crash-maker that `make dynamic` builds: optimized, with the dynamic Swift library.
   ///
-  /// Returns nil if the tests do not run by `make test`, which sets the path. In CI, a missing path fails the test.
+  /// `make test` sets the path. Without it, returns nil, but fails the test in CI.
   static func optimizedCrashMaker() throws -> String? {
     if let directory = Environment.value(of: "CRASH_MAKER_RELEASE") { return directory + "/crash-maker" }
     if Environment.value(of: "CI") == "true" {

@@ -67,7 +67,8 @@ final class ChildProcess: Sendable {
     unsafe posix_spawn_file_actions_addopen(
       &actions, STDERR_FILENO, options.errorPath, O_WRONLY | O_CREAT | O_APPEND, 0o600)
 
-    // Set an empty signal mask: a child inherits the mask, and the thread of the test can block signals.
+    // Gives the child an empty signal mask, because it would inherit that of the test's thread, which can block
+    // signals.
     var attributes = posix_spawnattr_t()
     unsafe posix_spawnattr_init(&attributes)
     defer { unsafe posix_spawnattr_destroy(&attributes) }
@@ -110,8 +111,8 @@ final class ChildProcess: Sendable {
 
   /// Waits until the child has ended and reaps it.
   ///
-  /// Kills the child and throws after `slices` time slices. Calls `isHopeless` in each slice, and also kills the child
-  /// and throws if `isHopeless` returns true.
+  /// Kills the child and throws after `slices` time slices (of a second each), or when `isHopeless`, which is called in
+  /// each slice, returns true.
   @discardableResult
   func wait(
     slices: Int = Patience.slices, isHopeless: @escaping @Sendable () -> Bool = { false }
@@ -148,8 +149,9 @@ final class ChildProcess: Sendable {
   }
 
   private func reap() throws -> ExitStatus {
-    // First wait without reaping (WNOWAIT): the kernel cannot reuse the pid of a zombie. Then reap the child under the
-    // lock that `signal` also takes, so that `signal` cannot reach another process with the reused pid.
+    // First waits without reaping (WNOWAIT), because the kernel does not reuse the pid of a zombie. Then reaps the
+    // child under the lock that `signal` also takes, so that `signal` cannot reach another process that has got the
+    // pid.
     var information = unsafe siginfo_t()
     while unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0 {
       guard errno == EINTR else { throw SystemError("waitid", errno) }

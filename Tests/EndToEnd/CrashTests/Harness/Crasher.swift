@@ -9,9 +9,7 @@ enum Crasher {
   /// The result of a run of crash-maker.
   struct Outcome {
     var pid: pid_t
-    /// The pid of the child process.
-    ///
-    /// crash-maker prints it.
+    /// The pid of the child process that crash-maker has started and printed, if the scenario starts one.
     var child: pid_t?
     var status: ExitStatus
     /// The time from the start of the process until it ended, without stalls of the machine.

@@ -30,7 +30,7 @@ enum Debugger {
       var ours = thread.stackFrames.map(\.address.rawValue)
       var theirs = pcs
       if thread.framesOmitted != nil {
-        // The report omits frames from the middle of a deep recursion. Therefore compare only the innermost 100 frames.
+        // The report omits frames from the middle of a deep recursion, so this compares only the innermost 100 frames.
         ours = Array(ours.prefix(100))
         theirs = Array(theirs.prefix(100))
         if ours.count < 100 { return "only \(ours.count) frames before the gap" }
@@ -135,8 +135,8 @@ enum Debugger {
     let text = try contents(of: output)
     let lines = text.split(separator: "\n").dropLast(text.isEmpty || text.hasSuffix("\n") ? 0 : 1)
     let truths = try lines.map { try Truth(line: String($0)) }
-    // If gdb fails, the kernel kills the process that gdb traces. It is possible that this process has not reached the
-    // shield's handler, so drop its stack.
+    // If gdb ends, the kernel kills the process that gdb traces, possibly before the shield's handler has run in it. So
+    // this drops the last stack.
     return (failure == nil ? truths : truths.dropLast(), failure)
   }
 }

@@ -56,9 +56,9 @@ extension Expectation {
     "all-signals-blocked": ["SIGSEGV without a record"],
   ]
 
-  /// Scenarios whose message begins with file and line, both in debug builds and in optimized builds.
+  /// Scenarios whose message begins with file and line in optimized programs, too.
   ///
-  /// In an optimized program, the other scenarios have no message.
+  /// In them, the other scenarios have no message.
   static let placedAlways = [
     "fatal-error", "fatal-error-long", "fatal-error-as-pid-1", "forced-try", "warned-before-fatal-error",
     "line-zero-several",
@@ -72,9 +72,8 @@ extension Expectation {
     "abort-as-pid-1": ["threadList": 1], "trap-as-pid-1": ["threadList": 1], "fatal-error-as-pid-1": ["threadList": 1],
   ]
 
-  /// The expected number of threads: the crashing thread, and the threads that the scenario starts.
-  ///
-  /// The shield's threads do not count.
+  /// The expected number of threads in the report, by scenario: the crashing thread and the threads that the scenario
+  /// starts, without those of the shield.
   static let threadCounts = [
     "many-threads": 1001, "spinning-threads": 101, "blocked-signals-thread": 2, "uninterruptible-thread": 2,
     "loader-lock-held-by-other": 2, "stdio-lock-held": 2, "thread-list-lock": 2, "malloc-lock-held": 2,

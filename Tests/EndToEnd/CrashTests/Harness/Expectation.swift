@@ -65,11 +65,10 @@ struct Expectation {
     return complaint(about: report.threads)
   }
 
-  /// Describes how the report of an unreported exit differs from the expectation.
+  /// Describes how the report of an unreported exit (an exit without a crash record, such as by SIGKILL) differs from
+  /// the expectation.
   ///
-  /// Returns nil if the report matches.
-  ///
-  /// The report of an unreported exit has neither threads nor `si_code`.
+  /// Returns nil if the report matches. Such a report has neither threads nor `si_code`.
   func complaint(aboutDeath report: CrashReport) -> String? {
     let said = report.diagnosis.sentence + "\n" + (report.diagnosis.evidence ?? "")
     if let missing = words.first(where: { !said.contains($0) }) { return "'\(missing)' is not in '\(said)'" }

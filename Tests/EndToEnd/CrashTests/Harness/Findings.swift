@@ -7,11 +7,12 @@ import TestKit
 ///
 /// A field is nil if there is no such error.
 struct Findings {
-  /// The error in the number of reports, in the signal or in the crashed threads.
+  /// The error in the number of reports, in their signal or in their crashed threads.
   var capture: String?
   /// Whether a report exists whose contents the test can check.
   var isReported = false
-  /// The error in the topmost in-app function of a crashed thread, in its line, or in the functions that await it.
+  /// The error in a crashed thread: in its topmost in-app function, in the line of that function, or in the functions
+  /// that await it.
   var frames: String?
   /// The error in the runtime error message, or in what `Expectation` requires.
   var reason: String?
@@ -75,7 +76,7 @@ struct Findings {
 extension Scenario {
   /// Returns the scenarios that this machine can run in a build with these properties.
   ///
-  /// Excludes scenarios that are part of another scenario.
+  /// Leaves out scenarios that another scenario contains.
   static func runnable(isOptimized: Bool, isStatic: Bool) -> [Scenario] {
     all.filter { $0.obstacle == nil && !$0.isOfMany && $0.isPossible(isOptimized: isOptimized, isStatic: isStatic) }
   }
@@ -105,7 +106,7 @@ extension Scenario {
     return isReported && withoutDebugger == nil && gap?.threads.contains(threads[0]) != true
   }
 
-  /// Whether the report of the scenario on this kind of thread is known to lack something.
+  /// Whether the scenario's reports on this kind of thread are known to lack something.
   func hasGap(on thread: CrashRun.Thread) -> Bool { gap?.threads.contains(thread) == true }
 
   /// Kills the child process of a scenario that leaves one behind on purpose.

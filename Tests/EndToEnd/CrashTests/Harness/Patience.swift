@@ -6,8 +6,8 @@ import Glibc
 ///
 /// It is so long that only a failing test reaches it.
 ///
-/// It is a number of slices of one second each, and not a deadline on the clock. If the CI machine stalls for minutes,
-/// the stall uses up only one slice, and the test does not fail.
+/// It is a number of slices of one second each, and not a deadline. A machine that stalls for minutes uses up only one
+/// slice, so the test does not fail.
 enum Patience {
   static let slices = 300
   static let slice = Duration.seconds(1)

@@ -17,7 +17,6 @@ final class PrivateDaemon: Sendable {
   private let daemonPid: pid_t
 
   /// The directories of a daemon, which need not run yet.
-  ///
   final class Place: Sendable {
     let root: TestDirectory
     let runtime: String
@@ -52,7 +51,7 @@ final class PrivateDaemon: Sendable {
 
   /// Starts a daemon and waits until it sends `READY=1`.
   ///
-  /// `through` is a command that starts crashd as its child, and exits with crashd's status.
+  /// `through` is a command that starts crashd as its child, and exits with its status.
   static func start(
     in place: Place? = nil, descriptorLimit: Int? = nil, options: [String] = [], through: [String] = []
   ) async throws -> PrivateDaemon {
@@ -147,8 +146,8 @@ final class PrivateDaemon: Sendable {
 
   /// Waits until the reports of a process are stored, and returns the report whose last arguments are `arguments`.
   ///
-  /// Compares the arguments, because the tests start so many processes that the kernel can reuse a pid. crashd does not
-  /// know the arguments of another user's process.
+  /// Compares the arguments, because the tests start so many processes that the kernel can reuse a pid. A report of
+  /// another user's process has no arguments, and matches by its pid alone.
   func report(of pid: pid_t, arguments: [String]) async throws -> CrashReport? {
     let client = client
     return try await blocking {
@@ -200,9 +199,8 @@ final class PrivateDaemon: Sendable {
 
   /// Waits until the descriptor count is at most `limit`.
   ///
-  /// If `limit` is nil, waits until the count stays the same for some calls. Returns the count.
-  ///
-  /// The count can fall below its first value, for example when crashd closes an image whose symbols it has read.
+  /// If `limit` is nil, waits until several counts in a row are equal. Returns the count. The count can fall below its
+  /// first value, for example when crashd closes an image (a program or library file) whose symbols it has read.
   func settledDescriptorCount(at limit: Int?) async throws -> Int {
     let client = client
     var last = -1

@@ -4,8 +4,8 @@ import TestKit
 
 /// Measures time in which this process could run.
 ///
-/// A thread counts the ticks. If the machine stalls, or stops this process together with the program that it measures,
-/// the count also stalls. Therefore a measured time shows that a program was slow, and not that the machine was.
+/// A thread of the test counts ticks. If the machine stalls, and with it the test and the program that it measures, the
+/// count also stalls. Therefore a measured time shows that a program was slow, and not that the machine was.
 enum Stopwatch {
   private static let tick_us: UInt32 = 10_000
   private static let ticks = Atomic<Int64>(0)

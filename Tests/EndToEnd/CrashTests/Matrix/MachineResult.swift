@@ -2,12 +2,14 @@ import Glibc
 import TestKit
 
 /// The result of a job on the emulated machine of `scripts/on-aarch64-machine`.
+///
+/// A job is one run of a program.
 struct MachineResult {
   /// A file that the machine sent.
   struct Item {
     var name: String
     var size: Int
-    /// The parts of the file that are not holes, each with its offset.
+    /// The parts of the sparse file that are not holes, each with its offset.
     ///
     /// The bytes of a hole are zero.
     var parts: [(offset: Int, bytes: ArraySlice<UInt8>)] = []
@@ -29,8 +31,8 @@ struct MachineResult {
   var error: String { text("stderr") }
   /// The rings of the processes that crashed.
   ///
-  /// If an item has the name of an earlier ring, the earlier one counts: it is the ring that the machine kept, and the
-  /// later one is the copy that the process wrote to the spool.
+  /// Two items can have the name of one ring. The first one counts: it is the ring that the machine kept. The second
+  /// one is the copy that the process wrote to the spool.
   var rings: [Item] {
     var names: Set<String> = []
     return items.filter { $0.name.hasSuffix(Self.ringSuffix) && names.insert($0.name).inserted }

@@ -3,7 +3,7 @@ import CrashReport
 import Glibc
 import TestKit
 
-/// The rows of the matrix for which the test changes the program's file, before or after the program starts.
+/// The rows of the matrix in which the test changes the program's file, before or after the program starts.
 enum MatrixBinary: String, CaseIterable {
   case replaced = "binary-replaced-after-start"
   case deleted = "binary-deleted"
@@ -37,8 +37,8 @@ enum MatrixBinary: String, CaseIterable {
     case .replaced, .deleted:
       reports = try await crash(program, in: directory, under: daemon, &cell)
     case .debugLink, .noDebugInformation:
-      // This daemon has not read the unchanged program, which has the same build ID. Therefore it has no cached symbols
-      // for this build ID.
+      // The daemon of the matrix has read the unchanged program, which has the same build ID, and would use its cached
+      // symbols. A fresh daemon has no symbols for this build ID.
       let fresh = try await PrivateDaemon.start()
       reports = try await crash(program, in: directory, under: fresh, &cell)
       try await fresh.stop()

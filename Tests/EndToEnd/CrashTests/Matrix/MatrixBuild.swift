@@ -7,15 +7,13 @@ struct MatrixBuild {
   var isOptimized: Bool
   /// Whether the program links the Swift library statically.
   var isStatic: Bool
-  /// The preloaded library, for a program that does not link the shield.
-  ///
-  /// It is nil if the program links the shield.
+  /// The library that the test preloads, for a program that does not link the shield; nil for a program that links it.
   var preload: String?
 
-  /// Returns the builds of crash-maker: two in a slice, otherwise six.
+  /// Returns the builds of crash-maker: two in a slice of the matrix, six in the whole matrix.
   ///
-  /// `make matrix` builds five of them and passes their paths. SwiftPM builds the debug program that links the shield,
-  /// unless the matrix is for another architecture.
+  /// `make matrix` builds five of them and passes their paths. SwiftPM builds the sixth, the debug program that links
+  /// the shield, unless the matrix is for another architecture.
   static func all() throws -> [MatrixBuild] {
     let release = try directory("CRASH_MAKER_RELEASE")
     let dynamic = [

@@ -15,7 +15,7 @@ struct MatrixCell {
 
     /// Whether the check is about the contents of the report.
     ///
-    /// A known gap of the scenario excuses only such checks.
+    /// If the reports of a scenario are known to lack something (its gap), only such checks may fail.
     var isAboutReport: Bool {
       switch self {
       case .captured, .frames, .gdb, .reason: true
@@ -24,9 +24,9 @@ struct MatrixCell {
     }
   }
 
-  /// The additional time in which a process with the shield must end, also on a busy machine.
+  /// The time by which a process with the shield may end later than one without it, also on a busy machine.
   ///
-  /// Emulation makes the handler 30 to 80 times slower, and several cells run at a time.
+  /// Emulation makes the handler 30 to 80 times slower, and several cells then run at a time.
   static let hangLimit = Duration.seconds(MatrixEmulation.isUsed ? 10 : 2)
   /// The number of slices after which the test kills the process.
   static let outerSlices = 60
@@ -100,15 +100,15 @@ extension MatrixCell {
     results[.reason] = .some(findings.reason)
   }
 
-  /// Returns the processes that the run of a cell left behind.
+  /// Returns the processes that the run of a cell has left behind.
   ///
-  /// First waits, because some processes end only after their parent.
+  /// First waits for processes that end only after their parent.
   private static func remains(of token: String) throws -> [String] {
     for _ in 0..<500 where try processes(with: token).isEmpty { return [] }
     return try processes(with: token)
   }
 
-  /// Returns the processes whose environment contains the cell's token.
+  /// Returns the processes whose environment contains the token, a text that marks the processes of one cell.
   private static func processes(with token: String) throws -> [String] {
     try entries(of: "/proc").filter { pid in
       // Reading fails if the process has just ended, or if it belongs to another user.

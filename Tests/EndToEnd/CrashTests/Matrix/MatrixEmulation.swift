@@ -30,7 +30,9 @@ enum MatrixEmulation {
     "the shield reads in /proc for which signals a thread waits, and /proc has the emulator's own system call"
   private static let ownSignal = "qemu handles this signal itself, so that a program waits for it forever"
 
-  /// The scenarios whose frames are not compared with gdb's frames under emulation, each with the reason.
+  /// The scenarios whose frames are not compared with those of gdb under emulation, each with the reason.
+  ///
+  /// gdb reads the core file that qemu writes.
   static let withoutDebugger = [
     "bus-truncated-mmap": "qemu's core file ends at the mapping that cannot be read, before most of the memory",
     "handler-chained-before": ownHandler, "sa-onstack-missing": ownHandler,
@@ -48,7 +50,8 @@ enum MatrixEmulation {
 
   /// The number of cells that run at a time.
   ///
-  /// Under emulation, a cell mostly waits: the thread sweep also signals a thread of the emulator, which never answers.
+  /// Under emulation, a cell mostly waits for the end of the thread sweep: the sweep also signals a thread of the
+  /// emulator, which never answers.
   static var width: Int { isUsed ? 8 : 1 }
 
   /// The scenarios that run alone, after all others, under emulation, because their many threads would slow down other

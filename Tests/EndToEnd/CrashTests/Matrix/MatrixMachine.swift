@@ -5,11 +5,11 @@ import CrashReport
 import Glibc
 import TestKit
 
-/// The cells of the matrix that run on a whole emulated machine with a kernel of its own, because the user mode of the
-/// emulator cannot run them.
+/// The cells of the matrix that run on an emulated machine with a kernel of its own, because qemu's user mode, which
+/// emulates only a program, cannot run them.
 ///
-/// The first process of the machine keeps the rings of crashes, as crashd does, and sends them to the test. The test puts
-/// them into the spool of its own crashd.
+/// The first process of the machine keeps the rings of crashes, as crashd does, and sends them to the test. The test
+/// puts them into the spool of its own crashd.
 enum MatrixMachine {
   /// The command that runs jobs on the machine, or nil if the cells of this run are not for the machine.
   static let command = Environment.value(of: "CRASHSHIELD_MATRIX_MACHINE")
@@ -28,7 +28,7 @@ enum MatrixMachine {
 
   private static let spool = "/run/spool"
   private static let limit_s = 120
-  /// The number of slices in which all jobs must have run.
+  /// The number of time slices in which all jobs must have run.
   private static let slices = 3 * 60 * 60
 
   /// Runs all cells on the machine, and returns them in the order of `runs`.
@@ -62,7 +62,7 @@ enum MatrixMachine {
     }
   }
 
-  /// The variables of the test that the command needs.
+  /// The environment variables of the test that the command needs.
   private static var inherited: [String: String] {
     let names = ["PATH", "AARCH64_TREE"]
     return Dictionary(uniqueKeysWithValues: names.compactMap { name in Environment.value(of: name).map { (name, $0) } })

@@ -6,7 +6,7 @@ struct MatrixRun {
   var build: MatrixBuild
   var thread: CrashRun.Thread
 
-  /// Returns the runs of the whole matrix or of its slice, in the order of the table.
+  /// Returns the runs of the whole matrix, or of its slice if only the slice runs, in the order of the table.
   static func all(_ scenarios: [Scenario], in builds: [MatrixBuild]) -> [MatrixRun] {
     let runs = scenarios.filter { $0.obstacle == nil }.flatMap { scenario in
       builds.filter { $0.canRun(scenario) }.flatMap { build in
@@ -28,7 +28,7 @@ struct MatrixRun {
 
   /// Runs all cells, and returns them in the order of `runs`.
   ///
-  /// Scenarios that must run alone run after the others. Adds each cell to `store`.
+  /// Scenarios that must run alone run last. Adds each cell to `store` when it has run.
   static func cells(
     of runs: [MatrixRun], under daemon: PrivateDaemon, adding store: StoredMatrix?
   ) async throws -> [MatrixCell] {

@@ -43,7 +43,8 @@ struct MatrixTable {
     return names.map { name in (name, cells.filter { $0.row == name }) }
   }
 
-  /// Formats each check as `succeeded/done`, or as a dash if no cell has this check.
+  /// Formats each check as the number of cells that passed it, a slash and the number that had it, or as a dash if none
+  /// had it.
   private func counts(_ cells: [MatrixCell]) -> [String] {
     MatrixCell.Check.allCases.map { check in
       let made = cells.compactMap { $0.results[check] }

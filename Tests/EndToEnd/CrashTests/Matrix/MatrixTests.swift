@@ -5,16 +5,17 @@ import CrashReport
 import Glibc
 import Testing
 
-/// Runs each scenario on each of its kinds of thread in each build.
+/// Runs each scenario of crash-maker on each of its kinds of thread in each build.
 ///
-/// Only `make matrix` enables this suite, because it takes minutes.
+/// Such a combination is a cell of the matrix. Only `make matrix` enables this suite, because it takes minutes.
 ///
 /// `CRASHSHIELD_MATRIX` names the file to which the test writes the table. `CRASHSHIELD_MATRIX_ONLY` is a list of
 /// words. If it is set, only scenarios whose name contains one of these words run. `CRASHSHIELD_MATRIX_THREADS` is the
 /// maximum number of kinds of thread for each scenario.
 ///
-/// `CRASHSHIELD_MATRIX_CELLS` names a file to which each cell is added. A run with the same file skips the cells that were
-/// right. With `CRASHSHIELD_MATRIX_MACHINE`, the run adds only the cells of the machine.
+/// `CRASHSHIELD_MATRIX_CELLS` names a file to which each cell is added. A run with the same file skips the cells that
+/// passed. `CRASHSHIELD_MATRIX_MACHINE` is the command that runs cells on an emulated machine; with it, only the cells
+/// that need this machine run.
 @Suite(.enabled(if: Environment.value(of: "CRASHSHIELD_MATRIX") != nil))
 struct MatrixTests {
   /// The scenarios that this matrix does not run, each with the tests that run it, or with the reason why no test does.
@@ -65,9 +66,9 @@ struct MatrixTests {
     #expect(table.failedCount == 0, "\(table.summary)")
   }
 
-  /// Runs the cells that need no machine and are not in the store.
+  /// Runs the cells that need no emulated machine and are not in the store (the file of `CRASHSHIELD_MATRIX_CELLS`).
   ///
-  /// Returns the cells with those of the store, and what crashd still holds at the end.
+  /// Returns these cells and those of the store, and what crashd still holds at the end.
   private func ownCells(
     _ scenarios: [Scenario], _ builds: [MatrixBuild], _ isWanted: (String) -> Bool, _ store: StoredMatrix?
   ) async throws -> ([MatrixCell], remains: [String]) {
@@ -94,9 +95,9 @@ struct MatrixTests {
     }
   }
 
-  /// Runs the cells of the machine that are not in the store.
+  /// Runs the cells of the emulated machine that are not in the store.
   ///
-  /// Returns the cells with all those of the store.
+  /// Returns these cells and all those of the store.
   private func machineCells(
     _ scenarios: [Scenario], _ builds: [MatrixBuild], _ isWanted: (String) -> Bool, _ store: StoredMatrix?,
     by command: String
@@ -158,7 +159,7 @@ struct MatrixTests {
     }
   }
 
-  /// Compares the frames of each scenario, on its first kind of thread, with gdb's frames.
+  /// Compares the frames of each scenario, on its first kind of thread, with those that gdb finds.
   private func compare(
     _ scenarios: [Scenario], _ build: MatrixBuild, _ daemon: PrivateDaemon, _ cells: inout [MatrixCell],
     _ store: StoredMatrix?

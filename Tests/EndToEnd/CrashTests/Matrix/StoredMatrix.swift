@@ -5,8 +5,8 @@ import TestKit
 
 /// A file with cells of the matrix, to which each run of the matrix adds its cells.
 ///
-/// A run that is interrupted can therefore continue, and the runs of different emulators make one table. Each line has a
-/// cell as JSON. If a cell is in several lines, the last line counts.
+/// With the file, a run can continue an interrupted one, and runs under different emulators can make one table. Each
+/// line is a cell as JSON. If several lines have the same cell, the last one counts.
 final class StoredMatrix: Sendable {
   private let file: FileDescriptor
 
@@ -27,7 +27,7 @@ final class StoredMatrix: Sendable {
       unsafe open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o644), from: "open '\(path)'")
   }
 
-  /// Reads the cells in the file without the wrong ones, by their labels.
+  /// Reads the cells of the file that passed all checks, by their labels.
   func right() throws -> [String: MatrixCell] {
     var cells: [String: MatrixCell] = [:]
     lseek(file.number, 0, SEEK_SET)

@@ -4,7 +4,10 @@ import Glibc
 import TestKit
 import Testing
 
-/// Compares the reports that `crashctl decode` makes from record lines with the reports of attached processes.
+/// Compares the reports that `crashctl decode` makes of record lines with crashd's reports.
+///
+/// A record line is the record of a crash as one line in the log of a process that can reach neither crashd nor a
+/// spool.
 @Suite(.sharedDaemon, .serialized)
 struct RecordLineMatrixTests {
   @Test("the report of a record line equals crashd's report, for every scenario")

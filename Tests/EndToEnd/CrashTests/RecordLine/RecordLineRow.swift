@@ -4,9 +4,7 @@ import TestKit
 
 /// Compares two reports of one scenario: one from a record line, and one from an attached process.
 struct RecordLineRow {
-  /// The differences.
-  ///
-  /// A difference that an exception of the scenario explains is not included.
+  /// The differences, without those that the `exceptions` allow for the scenario.
   var differences: [String] = []
 
   /// The scenarios that do not write exactly one record line, with the reasons.
@@ -71,7 +69,7 @@ struct RecordLineRow {
 
   /// Formats a part of a report, without what differs from run to run.
   ///
-  /// Omits the line of a stack overflow, because the stack can overflow at a different line in each run.
+  /// Leaves out the source line of a stack overflow, because the stack can overflow at another line in each run.
   private static func text(_ part: Part, of report: CrashReport) -> String {
     let thread = report.crashedThread
     let isOverflow = report.diagnosis.cause.rawValue == "stack-overflow"

@@ -33,7 +33,7 @@ struct RecordLineTests {
     #expect(outcome.output.contains(place))
   }
 
-  @Test("decode decodes each record in container logs once, and refuses cut lines with line number and reason")
+  @Test("decode decodes each record of container logs once; for a cut line it prints its number and the reason")
   func formats() async throws {
     let (first, second) = (try await Self.crash(), try await Self.crash("null-write"))
     let log = """
@@ -54,7 +54,7 @@ struct RecordLineTests {
     #expect(reasons.contains("line 7 of standard input: refused a record, because it has version '9'"), "\(reasons)")
   }
 
-  @Test("decode and import exit with 1 if the log has no whole record line or is missing")
+  @Test("decode and import exit with 1 if the log has no complete record line or does not exist")
   func nothing() async throws {
     let none = try await RecordLog.run(["decode", "-"], "started\n")
     #expect(none.status.code == 1 && none.output.isEmpty && none.error.contains("no record line"))

@@ -34,9 +34,8 @@ public enum Shield {
   public static func startInForkedChild() throws(StartError) {}
   public static func protect(_ selection: Selection) throws(ProtectionError) -> Protection { Protection() }
   public static func setTag(_ key: String, to value: String) {}
-  /// Makes a call that the optimizer cannot remove.
-  ///
-  /// Therefore the preceding call in the caller does not become a tail call.
+  /// Makes a call that the optimizer cannot remove, so that the call before it in the caller does not become a tail
+  /// call.
   public static func addBreadcrumb(_ message: String) { _ = getpid() }
   public static func withRequest(
     _ operation: String, id: String, traceID: String? = nil, spanID: String? = nil, tags: [String: String] = [:],

@@ -2,7 +2,7 @@ import CrashShield
 import Dispatch
 import Glibc
 
-// static-host SHIELD FAULT: starts the shield unless SHIELD is "without", and then causes FAULT on a Dispatch thread.
+// static-host SHIELD FAULT: starts the shield unless SHIELD is "without", then causes FAULT on a Dispatch thread.
 
 @inline(never) func trapOnThread(_ numbers: [Int]) -> Int { numbers[numbers.count] }
 

@@ -28,7 +28,7 @@ final class Session: Sendable {
 LoggingSystem.bootstrap { BreadcrumbLogHandler(label: $0) }
 let logger = Logger(label: "host")
 
-// A capture has no effect on an unsupported platform.
+// Starting the shield has no effect on an unsupported platform: it captures no crashes.
 let status = Shield.start(name: "host", release: "host@1", environment: "test") { $0.log(to: logger) }
 check("the start", !status.isStarted && status.startError == .unsupportedPlatform && status.connection == nil)
 do throws(Shield.StartError) {

@@ -1,5 +1,5 @@
-// Calls a function inside an allocator. The allocator is jemalloc. The allocator calls the function when it needs
-// memory from the kernel. The test loads jemalloc with LD_PRELOAD.
+// Calls a function inside jemalloc, while jemalloc holds its locks: in the hook that gets memory from the kernel. The
+// test loads jemalloc with LD_PRELOAD.
 #include "host.h"
 
 #include <dlfcn.h>
@@ -10,7 +10,8 @@
 typedef struct extent_hooks extent_hooks;
 typedef void *(*extent_alloc)(extent_hooks *, void *, size_t, size_t, bool *, bool *, unsigned);
 
-// jemalloc's structure of hooks. The first member allocates. The other eight members stay unchanged.
+// jemalloc's structure of hooks. This file replaces only the first one, which allocates; the other eight stay
+// unchanged.
 struct extent_hooks {
   extent_alloc allocate;
   void *others[8];

@@ -37,7 +37,7 @@ static uint64_t resident_kib(void) {
   FILE *file = fopen("/proc/self/statm", "re");
   unsigned long pages = 0;
   if (file == NULL) return 0;
-  // The first number is the size of the address space.
+  // Skips the first number, the size of the address space. The second one is the resident memory.
   if (fscanf(file, "%*u %lu", &pages) != 1) pages = 0;
   fclose(file);
   return pages * ((uint64_t)sysconf(_SC_PAGESIZE) / 1024);

@@ -16,8 +16,8 @@ void ch_trap(void) {
   __builtin_trap();
 }
 
-// The trap instruction of the compiler, its signal, and an image that contains its bytes, but no code of Swift. On
-// x86-64, the bytes can be a part of a longer instruction.
+// The trap instruction of the compiler, its signal, and a library without Swift code that contains the bytes of the
+// instruction. On x86-64, they can be a part of a longer instruction.
 #if defined(__aarch64__)
 #define TRAP_CODE   "\x20\x00\x20\xd4" // brk #1
 #define TRAP_SIGNAL SIGTRAP

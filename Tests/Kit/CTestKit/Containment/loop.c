@@ -30,7 +30,7 @@ static void *run_loop(void *unused) {
   return NULL;
 }
 
-// Counts the connections whose other end is shut down.
+// Counts the connections that the shield has shut down.
 static void *watch_peers(void *unused) {
   (void)unused;
   for (size_t index = 0; index < CONNECTIONS; index++) {

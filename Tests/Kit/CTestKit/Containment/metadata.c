@@ -16,7 +16,7 @@ extern const uint32_t ch_singleton_description[];
 
 static ch_body called;
 
-// The completion function of the type. The relative pointers below use the name of this function.
+// The runtime calls this function to complete the metadata of the type. The assembly below refers to its name.
 __attribute__((used)) response ch_singleton_complete(const void *metadata, void *context, const void *pattern) {
   (void)metadata;
   (void)context;

@@ -1,4 +1,4 @@
-// Reads the verdict, the drain and the crash record from the ring of the program.
+// Reads the verdict (whether the shield contained the trap), the drain and the crash record from the program's ring.
 #include "host.h"
 
 #include <dirent.h>
@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// The names are those that reports use.
+// The names of the verdicts and reasons, as in reports.
 static const char *const verdicts[] = {"none", "contain", "drain", "die"};
 static const char *const reasons[] = {
     "none",        "budget", "deepStack",  "unknownFrames", "libc",      "dispatch", "lazyGlobal",

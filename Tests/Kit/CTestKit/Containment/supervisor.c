@@ -18,8 +18,8 @@
 // The supervisor kills the program after this time. A correct run takes only a few seconds.
 #define DEADLINE_MS (4 * 60 * 1000)
 
-// Duplicates each of the program's descriptors to a number above this one first, so that dup2() to a final number
-// closes none of them.
+// The program's descriptors are first duplicated to numbers above this one, so that dup2() to a final number closes
+// none of them.
 #define FILES_ABOVE 10
 
 static void fail(const char *what) {
@@ -27,8 +27,8 @@ static void fail(const char *what) {
   exit(2);
 }
 
-// Closes the epoll descriptors that this process inherited. They belong to event loops of another process, and the
-// shield could mistake one of them for the loop of the program.
+// Closes inherited epoll descriptors. They belong to event loops of another process, and the shield could mistake one
+// of them for the event loop of the program.
 static void close_inherited_loops(void) {
   for (int descriptor = 3; descriptor < 1024; descriptor++) {
     char path[32], target[64] = {0};

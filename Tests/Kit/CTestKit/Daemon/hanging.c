@@ -99,8 +99,8 @@ static void run(int device, int control) {
   }
 }
 
-// Closes a file of the mount once, so that the kernel learns that the file system has no FLUSH. Otherwise each close of
-// an open file would wait for a FLUSH while the file system hangs, also in the children that other tests fork.
+// Opens and closes a file of the mount once: the file system rejects the FLUSH, and the kernel sends no further one.
+// Otherwise each later close would wait while the file system hangs, also in the children that other tests fork.
 static int refuse_flush(const char *directory) {
   char path[4096];
   if (snprintf(path, sizeof path, "%s/file", directory) >= (int)sizeof path) return ENAMETOOLONG;

@@ -22,10 +22,11 @@ static _Noreturn void be(int socket, const struct sockaddr_un *address, uint32_t
   // thread.
   if ((!keeps_user && (syscall(SYS_setgroups, group_count, groups) != 0 || syscall(SYS_setresgid, gid, gid, gid) != 0 ||
                        syscall(SYS_setresuid, uid, uid, uid) != 0)) ||
-      // The kernel sets this value to 1 in a program that its user has started, and to 0 in a program that has changed
-      // its user.
+      // A process is dumpable (1) in general, but not (0) if it has changed its user. The value decides whether its
+      // user may read its memory.
       prctl(PR_SET_DUMPABLE, is_restricted ? 0 : 1) != 0 ||
-      // The parent shares this socket. Therefore connect() in the child also connects the parent's descriptor.
+      // The parent and the child share the socket. Therefore connect() in the child also connects the parent's
+      // descriptor.
       connect(socket, (const struct sockaddr *)address, sizeof *address) != 0)
     code = errno;
   // Makes `link` descriptor 0, and closes all other descriptors. Otherwise sockets and pipes of other tests would stay

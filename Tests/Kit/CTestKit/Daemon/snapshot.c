@@ -13,7 +13,8 @@
 
 _Static_assert(CS_TEST_SNAPSHOT_REGISTER_SUM == CS_REGISTER_COUNT, "the snapshot has all registers");
 
-// This function has no sanitizer checks, because a sanitizer places poisoned bytes between the variables of a stack.
+// This function has no sanitizer checks, because it copies whole stacks, and AddressSanitizer places poisoned bytes
+// between the variables of a stack.
 __attribute__((no_sanitize("address", "thread"), noinline)) static void copy(uint8_t *to, uint64_t from, size_t count) {
   const volatile uint8_t *bytes = (const volatile uint8_t *)(uintptr_t)from;
   for (size_t i = 0; i < count; i++)
@@ -39,8 +40,8 @@ static int snapshot_in_callback(const void *left, const void *right, void *conte
   cs_test_snapshot *snapshot = context;
   ucontext_t here = {0};
   cs_ring_registers registers = {0};
-  // This function calls cs_testing_unwind_here() directly, because frames on AddressSanitizer's fake stack cannot be
-  // compared.
+  // Calls cs_testing_unwind_here() directly and not in a further function, because AddressSanitizer could place that
+  // function's frame on a fake stack, and such frames cannot be compared.
   snapshot->frame_count = cs_testing_unwind_here(snapshot->frames, CS_TEST_SNAPSHOT_FRAME_LIMIT);
   if (getcontext(&here) != 0) return 0;
   cs_registers_from_context(&here, &registers);

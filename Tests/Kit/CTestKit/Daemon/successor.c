@@ -30,7 +30,8 @@ static _Noreturn void be(const struct sockaddr_un *address, const int *sockets, 
   char byte;
   for (size_t index = 0; recv(link, &byte, 1, 0) == 1; index++) {
     int code = ENOENT;
-    // The parent shares this socket. Therefore connect() in the child also connects the parent's descriptor.
+    // The parent and the child share the socket. Therefore connect() in the child also connects the parent's
+    // descriptor.
     if (index < count)
       code = connect(sockets[index], (const struct sockaddr *)address, sizeof *address) == 0 ? 0 : errno;
     if (send(link, &code, sizeof code, MSG_NOSIGNAL) != sizeof code) break;

@@ -36,7 +36,7 @@ uintptr_t cs_test_program_start(void) {
   return (uintptr_t)&__ehdr_start;
 }
 
-// Constructors with a priority run before constructors without a priority.
+// The priority makes this constructor run before the shield's constructor, which has none.
 __attribute__((constructor(101))) static void set_hooks(void) {
   if (getenv("ISOLATION_HOST_EARLY_HOOKS") == NULL) return;
   swift_task_isIsolatingCurrentContext_hook = count_question;

@@ -26,7 +26,8 @@ static int late_claim(const char *directory) {
   pthread_t thread;
   cs_test_start(directory);
   const cs_ring *ring = cs_testing_ring();
-  // The new thread draws the first ticket, and stops before it claims the first slot.
+  // The new thread gets the first ticket (the number that selects a slot), and the injection stops it before it claims
+  // this slot.
   cs_testing_inject(CS_INJECT_HELD, CS_INJECT_CLAIM);
   if (pthread_create(&thread, NULL, claim_late, NULL) != 0) return 1;
   while (cs_injection_holder() == 0)

@@ -1,5 +1,5 @@
-// Programs with signal handlers that were installed before the shield started, and that repair a fault or only seem to
-// repair it.
+// Programs with signal handlers that were installed before the shield, and that repair a fault or only seem to. The
+// record of the fault is pending until its handler has ended: then it becomes a crash or is withdrawn.
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -51,7 +51,8 @@ static void check(int signal_number, siginfo_t *information, void *context) {
   sigprocmask(SIG_SETMASK, NULL, &mask);
   sigaltstack(NULL, &stack);
   const bool is_on_alternate = (stack.ss_flags & SS_ONSTACK) != 0;
-  // AddressSanitizer installs its own alternate stack if the shield does not install one.
+  // The thread has an alternate stack from the shield. If the shield installs none, it has one only from
+  // AddressSanitizer.
   const bool has_alternate = (stack.ss_flags & SS_DISABLE) == 0;
   if (is_on_alternate != (way_now == CS_TEST_CHANCE_ON_STACK && has_alternate)) note(11);
   if (sigismember(&mask, SIGSEGV) != 1 || sigismember(&mask, SIGUSR1) != 1 || sigismember(&mask, SIGHUP) != 1) note(12);
@@ -100,8 +101,7 @@ static void do_nothing(int signal_number) {
 static struct sigaction shield;
 static int later_calls;
 
-// Calls the next handler by a tail call. Compilers emit a tail call for a handler that ends by calling the next
-// handler.
+// Calls the shield's handler by a tail call, as compilers do if a handler ends by calling the next one.
 static void jump_on(int signal_number, siginfo_t *information, void *context) {
   if (++later_calls > 2 * FAULT_COUNT) _exit(17);
   __attribute__((musttail)) return shield.sa_sigaction(signal_number, information, context);
@@ -183,8 +183,8 @@ static void await_withdrawal(void) {
     usleep(1000);
 }
 
-// Waits until the watchdog has withdrawn the pending record. The frame of this function overwrites the stack memory on
-// which the handler ran.
+// Waits until the watchdog has withdrawn the pending record. This function's frame overwrites the stack memory on which
+// the handler ran.
 static __attribute__((noinline)) void await_withdrawal_deeper(void) {
   volatile uint8_t places[8 * PAGE_BYTES];
   for (size_t index = 0; index < sizeof places; index++)

@@ -1,5 +1,5 @@
-// Signal handlers that were installed before the shield started. When they end, it is hard to detect whether they
-// repaired the fault, or jumped out of the handler.
+// Signal handlers that were installed before the shield started, in cases in which the shield can hardly detect whether
+// the handler has repaired the fault, or has been left by a jump.
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -28,7 +28,7 @@ static uint32_t state_of(uint32_t slot) {
   return (uint32_t)(cs_ring_slot_state_acquire(&ring->slots[slot]) & CS_RING_STATE_MASK);
 }
 
-// Returns whether a slot other than 0 has a pending record.
+// Returns whether a slot of the ring other than slot 0 has a pending record (one whose handler has not ended yet).
 static bool is_pending_beside(void) {
   for (uint32_t slot = 1; slot < CS_RING_SLOT_LIMIT; slot++) {
     if (state_of(slot) == CS_RING_STATE_PENDING) return true;

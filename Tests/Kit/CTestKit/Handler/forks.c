@@ -18,7 +18,7 @@
 static volatile uint32_t *volatile nowhere = (volatile uint32_t *)8;
 static uint8_t parents_id[16];
 static cs_shim_request parents_request;
-static cs_shim_request parents_overflow; // the handle of a request without an entry
+static cs_shim_request parents_overflow; // the handle of a request that found no free entry
 
 static cs_shim_request begin_request(void) {
   const cs_shim_text operation = {.start = "GET /", .bytes = 5};

@@ -57,8 +57,8 @@ static bool is_asleep(int tid) {
   return name_end != NULL && strncmp(name_end, ") S", 3) == 0;
 }
 
-// A handler of SIGSEGV that was installed before the shield started. When it runs, the thread sweep has ended, and the
-// shield holds the waiting thread.
+// A handler of SIGSEGV that was installed before the shield started. When it runs, the thread sweep (the recording of
+// all threads) has ended, and the shield keeps the waiting thread stopped.
 static void signal_waiter(int signal) {
   (void)signal;
   pthread_kill(waiter, SIGUSR1);
@@ -81,8 +81,8 @@ static int is_signalled_on_own_stack(const char *directory) {
   return is_on_own_stack ? 0 : 2;
 }
 
-// The halt holds threads while an earlier handler runs. Tests that it sends no SIGPROF after the thread sweep has
-// restored the action of SIGPROF. Such a SIGPROF would end this process by the default action.
+// The halt is the code that keeps threads stopped while a handler from before the start runs. Tests that the halt sends
+// no SIGPROF after the thread sweep has restored the action of SIGPROF. A SIGPROF would end this process.
 static int is_not_reminded(const char *directory) {
   cs_test_start(directory);
   if (!cs_sweep_take_signal()) return 1;

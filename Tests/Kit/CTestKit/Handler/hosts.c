@@ -89,7 +89,7 @@ static int reuses_connection(const char *directory) {
 static void retry_without_descriptors(const char *directory) {
   cs_test_start(directory);
   cs_test_use_up_descriptors();
-  cs_attach_client_connect(); // outside this test, only the shield's idle thread calls this function
+  cs_attach_client_connect(); // otherwise only the shield's idle thread calls this
   cs_test_use_up_descriptors();
 }
 

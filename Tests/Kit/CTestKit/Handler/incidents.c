@@ -52,7 +52,7 @@ static void record_in_handler(int signal_number) {
   record((uint32_t)signal_number);
 }
 
-// Returns the time that recording all incidents took.
+// Records incidents until there are at least INCIDENTS, for at least a second. Returns the time that this took.
 static uint64_t record_many(void) {
   const uint64_t start_ns = now_ns();
   for (uint32_t count = 0; count < INCIDENTS || now_ns() - start_ns < NS_PER_S; count++)
@@ -61,7 +61,7 @@ static uint64_t record_many(void) {
 }
 
 // Records one incident at a time at which the kernel cannot queue a signal for this process. Then records one incident
-// for each request of the test, until the test closes its pipe.
+// for each byte that the test sends, until the test closes its pipe.
 static int record_without_queue(const pipes *pipes) {
   struct rlimit limit;
   char byte;
@@ -126,7 +126,7 @@ static uint64_t count_of(const cs_ring *ring) {
   return count;
 }
 
-// Acts as crashd: counts the wake-up bytes that arrive until the last incident has been read.
+// Acts as crashd: counts the wake-up bytes that the process sends until the ring's last incident is read.
 static int count_wakes(int connection, const cs_ring *ring, const pipes *pipes) {
   struct pollfd waits[] = {{.fd = connection, .events = POLLIN}, {.fd = pipes->told[0], .events = POLLIN}};
   uint64_t took_ns = 0;
@@ -145,7 +145,7 @@ static int count_wakes(int connection, const cs_ring *ring, const pipes *pipes) 
     read_count = count_of(ring);
   }
   REQUIRE(read_count >= INCIDENTS);
-  // The process sends one wake-up for each HOLD_NS, perhaps one more at the start, and one after the last incident.
+  // At most one wake-up for each HOLD_NS, one at the start, and one after the last incident.
   REQUIRE(wakes <= took_ns / HOLD_NS + 2);
   return 0;
 }

@@ -51,7 +51,8 @@ int cs_test_run_injected(uint32_t injection, uint32_t places, uint32_t thread_co
   _exit(92);
 }
 
-// Checks that the registers in the record equal the context that the next handler receives.
+// A handler that the shield calls after it has written the record. Checks that its context has the registers of the
+// record.
 static void check_context(int signal_number, siginfo_t *information, void *context) {
   const cs_ring *ring = cs_testing_ring();
   const ucontext_t *there = context;
@@ -84,7 +85,7 @@ static void chain(int signal_number, siginfo_t *information, void *context) {
   former.sa_sigaction(signal_number, information, context);
 }
 
-// Lets the crashed thread continue when the watchdog has committed the thread's record.
+// Lets the held thread continue when the watchdog has committed the thread's record.
 static void *let_go_late(void *unused) {
   const cs_ring *ring = cs_testing_ring();
   const struct timespec nap = {.tv_nsec = 1000000};

@@ -56,7 +56,7 @@ uint32_t cs_test_put_words(const uint64_t *words, uint32_t count, uint32_t step,
   return done;
 }
 
-// A child sets the variable, because the environment of the test must not change.
+// A child process sets CRASHSHIELD_LAST_WORDS, because the environment of the test process must not change.
 int cs_test_run_repaired_with_words(const char *directory) {
   const pid_t child = fork();
   if (child == 0) {

@@ -61,7 +61,7 @@ static int wait_in_child(int signal_number, cs_test_wait_call call, const char *
   cs_test_start(directory);
   pthread_sigmask(SIG_BLOCK, &blocked, NULL);
   if (pthread_create(&thread, NULL, wait_for_signal, &waiter) != 0) return 1;
-  // The signal is blocked, so it stays pending until the thread waits for it.
+  // All threads of the program block the signal, so it stays pending until the thread waits for it.
   kill(getpid(), signal_number);
   pthread_join(thread, NULL);
   return waiter.received == signal_number ? 0 : 2;
@@ -105,7 +105,7 @@ static int block_signals(void) {
   cs_shim_status unused;
   const cs_shim_configuration configuration = {.socket_path = "/none/attach"};
   if (cs_shim_start(&configuration, NULL) != CS_SHIM_OK) return 90;
-  // A reported status shows that the idle thread of the shield has begun its work.
+  // The shield's idle thread reports the status, so it has begun its work when there is one.
   while (!cs_shim_last_status(&unused, NULL))
     sched_yield();
   if (look_at_threads(&open_signals) < 2) return 1;
@@ -146,8 +146,8 @@ static int wait_beside_callback(void) {
   return waiter.received == SIGABRT ? 0 : 2;
 }
 
-// Tests a signal that the kernel delivers to the callback thread. The callback thread blocks the signal to pass it on
-// to the program. Only then does the first thread unblock the signal.
+// Tests a signal that the kernel delivers to the callback thread, because no other thread has it unblocked. The
+// callback thread passes the signal on to the program, and blocks it. Only then does the first thread unblock it.
 static int die_beside_callback(const char *directory) {
   char spool[256];
   uint64_t open_signals = 0;
@@ -267,7 +267,7 @@ static bool raise_capabilities(void) {
   return syscall(SYS_capset, &header, data) == 0;
 }
 
-// Like setpriv(1), this function keeps the first thread's capabilities, and the other threads lose theirs.
+// Changes the user as setpriv(1) does: the first thread keeps its capabilities, and the other threads lose theirs.
 static int drop_root(const char *directory) {
   uint64_t unused;
   cs_test_start(directory);
@@ -311,8 +311,8 @@ static int enter_namespace(const char *directory) {
   const int threads = look_at_threads(&unused);
   if (unshare(CLONE_NEWUSER) != 0) return 1;
   if (look_at_threads(&unused) != threads) return 2;
-  // Before this second call, the shield has started new threads. The call can fail with EPERM because the user has no
-  // id in the namespace, but it must not fail because of the shield's threads.
+  // At this second call, the shield has started new threads. unshare() may fail with EPERM, because the user has no id
+  // in the namespace, but it must not fail because of the shield's threads.
   return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 || errno == EPERM ? 0 : 3;
 }
 

@@ -75,7 +75,8 @@ static int reconnect_in_shared_table(const char *directory) {
     close(connection);
     connection = answer_process(listener, CS_ATTACH_STATUS_ACCEPTED);
     if (connection < 0) return 4;
-    // The process either reports the status, or attaches again because it has not read the reply to its hello.
+    // The process either reports the status, or attaches again, because it did not receive the reply to its hello (its
+    // first message).
     struct pollfd events[] = {{.fd = told[0], .events = POLLIN}, {.fd = listener, .events = POLLIN}};
     while (poll(events, 2, -1) < 0 && errno == EINTR) {
     }

@@ -128,8 +128,8 @@ int cs_test_check_hello(int connection, int *ret_ring) {
   return 0;
 }
 
-// Pass false for `replies` if the signal handler connects to crashd, because the handler does not read the reply.
-// Because of an unread reply, the process would see a connection reset instead of the end of the connection.
+// Pass false for `replies` if the signal handler has connected to crashd: the handler does not read the reply, and an
+// unread reply would make crashd's end see a connection reset instead of the end of the connection.
 static int check_crash(int connection, const cs_ring *ring, bool replies) {
   const cs_attach_reply reply = {.magic = CS_ATTACH_MAGIC,
                                  .version = CS_ATTACH_VERSION,

@@ -28,8 +28,8 @@ int cs_test_run_with_secrets(const char *memory, const char *directory) {
   const int child = cs_test_fork();
   if (child != 0) return cs_test_wait(child);
   setenv("CRASHSHIELD_MEMORY", memory, 1);
-  // The environment is above the stack of the first thread. Replaces the value of PATH by a secret, if the value is
-  // long enough.
+  // Replaces the value of PATH by a secret, if the value is long enough. The environment is in memory above the first
+  // thread's stack.
   extern char **environ;
   for (char **entry = environ; *entry != NULL; entry++) {
     char *value = strchr(*entry, '=');

@@ -32,7 +32,7 @@ static int handlers_replaced(const char *directory) {
   const cs_ring *ring = cs_testing_ring();
   const cs_ring_handler *entry = &ring->header.handlers[0];
   if (entry->signal != SIGSEGV || entry->state != CS_RING_HANDLER_REPLACED) return 8;
-  // After the shield's handler is installed again, the shield does not report it as replaced.
+  // Once its handler is installed again, the shield no longer reports the handler of SIGSEGV as replaced.
   cs_sigaction(SIGSEGV, &cs_process.own, NULL);
   return cs_shim_replaced_handlers(found) == 2 && entry->state == CS_RING_HANDLER_OURS ? 0 : 9;
 }
@@ -66,7 +66,7 @@ static void *open_later(void *unused) {
   return unused;
 }
 
-// The handler has SA_RESETHAND. Therefore the signal has the default action while the handler runs.
+// The program's handler has SA_RESETHAND, so the signal has the default action while this handler runs.
 static int handler_reset(const char *directory) {
   const struct sigaction once = {.sa_sigaction = pass_on_and_jump, .sa_flags = SA_SIGINFO | (int)SA_RESETHAND};
   pthread_t thread;

@@ -151,7 +151,7 @@ static int take_both(int listener, const char *plugin, int ask, int answered, cs
     const bool is_plugin =
         is_file(taken.descriptors[index], plugin) || is_file(taken.descriptors[index], original_path);
     if (is_plugin) gifts->has_replaced_plugin = true;
-    // Only the plug-in's file has changed. Therefore each other file must also be in the first hello.
+    // Only the plug-in's file has changed, so each other file must have been in the first hello, too.
     if (!is_plugin && !is_among(taken.descriptors[index], first, gifts->first_count + 1)) gifts->foreign_count++;
   }
   let_go(&taken);

@@ -62,7 +62,8 @@ static void take_sample(int signal) {
   (void)signal;
 }
 
-// A handler that is installed before the shield's handler. Therefore it runs after the thread sweep.
+// A handler that is installed before the shield starts, so it runs after the thread sweep (the recording of all
+// threads).
 static void check_profiler(int signal) {
   struct sigaction present;
   (void)signal;
@@ -86,7 +87,7 @@ static void *wait_for_release(void *unused) {
   return unused;
 }
 
-// Causes a crash that the program survives. The threads that exist at this crash end before the second crash.
+// Causes a crash that the program survives, beside GONE_COUNT threads, which then end before the second crash.
 static void survive_crash(void) {
   pthread_t threads[GONE_COUNT];
   pthread_barrier_init(&ready, NULL, GONE_COUNT + 1);

@@ -111,7 +111,7 @@ static int stacks_taken_back(const char *directory) {
     if (!run_thread(routines[index], &stack, 0) || stack == NULL) return 10 + index;
     if (is_mapped(stack)) return 20 + index;
   }
-  own_stack[0] = 1; // this write faults if the shield has unmapped the program's own alternate stack
+  own_stack[0] = 1; // faults if the shield has unmapped the program's alternate stack
   return 0;
 }
 
@@ -138,7 +138,7 @@ static int stack_refused(const char *directory) {
   return given == NULL ? 0 : 4;
 }
 
-// A size that is too large for glibc to reuse the stack of an earlier thread.
+// A stack of this size is a new mapping, because glibc has no stack of an earlier thread that is large enough.
 #define LARGE_STACK_BYTES ((size_t)16 * 1024 * 1024)
 
 static int stack_crowds_out(const char *directory) {

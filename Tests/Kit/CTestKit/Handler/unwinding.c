@@ -16,8 +16,8 @@ typedef struct comparison {
   size_t limit;
 } comparison;
 
-// A callback of qsort_r, which is a function of glibc without a frame pointer. The comparison with backtrace() starts
-// at the frame of qsort_r, because a sanitizer adds its own frames inside.
+// A callback of qsort_r, which is a function of glibc without a frame pointer. The test compares the callers that
+// backtrace() returns from the frame of qsort_r on, because a sanitizer adds frames below it.
 static int compare_in_callback(const void *left, const void *right, void *context) {
   comparison *now = context;
   void *addresses[64];

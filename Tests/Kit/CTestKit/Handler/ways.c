@@ -129,8 +129,8 @@ static void crash_with_loader_lock_held(void) {
 }
 
 void cs_test_use_up_descriptors(void) {
-  // The limit is above the highest descriptor that other tests of this process have open. Under a lower limit, closing
-  // a descriptor above the limit would not free a number below it.
+  // Lowers the limit, but not below the descriptors that this process has already open: closing a descriptor above the
+  // limit would not free a number below it.
   const struct rlimit limit = {1024, 1024};
   setrlimit(RLIMIT_NOFILE, &limit);
   while (open("/dev/null", O_RDONLY) >= 0) {

@@ -13,8 +13,8 @@ int cs_test_listen(const char *directory);
 // Opens files until the limit of RLIMIT_NOFILE is reached.
 void cs_test_use_up_descriptors(void);
 
-// Opens files until the limit is reached, and starts a thread that takes the next freed descriptor and holds it for 30
-// ms.
+// Opens files until the limit is reached. Starts a thread that opens a file when a descriptor is closed, and keeps it
+// open for 30 ms.
 void cs_test_steal_descriptors(void);
 
 // Lowers RLIMIT_FSIZE below the size of a ring.
@@ -49,7 +49,7 @@ int cs_test_held_run(cs_test_way way, const char *directory);
 // Runs a test program (cs_test_own_way) that needs a crashd.
 int cs_test_reattach_run(cs_test_own_way way, const char *directory);
 
-// Faults on `count` threads at the same time.
+// Starts `count` threads that all fault at the same time.
 void cs_test_crash_on_threads(uint32_t count);
 
 // Moves this process into new namespaces. After this call, the mounts and unmounts of this process do not affect other

@@ -1,4 +1,4 @@
-// The freed objects that the quarantine publishes for a crash, tested without a crash.
+// Simulates a crash, to test which freed objects the quarantine publishes for it.
 #include "cs_quarantine_test_support.h"
 
 static cs_ring_incident shown[8];
@@ -10,7 +10,7 @@ static void keep(const cs_ring_incident *incident) SIGNAL_SAFE {
   shown_count++;
 }
 
-// Replaces the ring's table. The replacement has room for one class.
+// Replaces the function that stores a class in the ring. This one has room for one class.
 static cs_ring_class *show_class(const cs_ring_class *class) SIGNAL_SAFE {
   shown_class = *class;
   return &shown_class;

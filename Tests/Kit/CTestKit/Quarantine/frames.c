@@ -1,4 +1,4 @@
-// Stacks with frames that a sanitizer poisons, and stacks of functions without a frame.
+// Captures stacks with frames that AddressSanitizer poisons, and stacks of functions without a frame.
 #include "cs_callees.h"
 #include "cs_quarantine_test_support.h"
 
@@ -13,7 +13,7 @@ void cs_test_red_frames(cs_quarantine_stack *ret_anew, cs_quarantine_stack *ret_
   cs_quarantine_stack *const stacks[] = {ret_anew, ret_remembered};
   void *const frame = __builtin_frame_address(0);
   ASAN_POISON_MEMORY_REGION(frame, 2 * sizeof(void *));
-  // All calls use the same call instruction. Therefore their return addresses are equal.
+  // Both iterations use the same call instruction. Therefore their return addresses are equal.
   for (int index = 0; index < 2; index++)
     cs_quarantine_here(stacks[index]);
   *ret_caller = cs_quarantine_caller();

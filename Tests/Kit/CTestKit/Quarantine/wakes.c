@@ -1,5 +1,5 @@
-// A seccomp filter that ends the process when it wakes all waiters of a futex. The quarantine wakes all waiters; locks
-// wake only one.
+// A seccomp filter that ends the process when a thread wakes all waiters of a futex. The quarantine wakes all waiters
+// of its futex; locks wake only one.
 #include <linux/filter.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>

@@ -8,7 +8,7 @@
 
 // The counters are in memory that the program shares with its supervisor.
 typedef enum ch_counter : uint32_t {
-  CH_BEGUN,                // requests that have begun
+  CH_BEGUN,                // all requests that have begun
   CH_TRAPPING,             // 1: the trap is imminent
   CH_FINISHED_INDEPENDENT, // requests that do not need an object or a lock of the trapped request
   CH_TRAPPED_INDEPENDENT,
@@ -52,10 +52,10 @@ void ch_trap(void);
 // Executes the trap instruction in libm, which has no Swift code. Returns false if libm does not contain the bytes of
 // this instruction.
 bool ch_foreign_trap(void);
-// Forks a child that runs the body. Waits until the child ends.
+// Forks a child that runs `body`. Waits until the child ends.
 void ch_in_forked_child(ch_body body);
 void ch_write_null(void);
-// Sends this thread the signal that a trap raises.
+// Sends the signal that a trap raises to the calling thread, without a trap.
 void ch_send_illegal(void);
 void ch_breakpoint(void);
 // Replaces the handler of the signal that a trap raises. The new handler calls the previous one.

@@ -6,12 +6,12 @@
 
 #include "cs_quarantine.h"
 
-// crash_pointers.c: simulates a crash with `address` in register 13. Returns the number of objects that the quarantine
-// publishes, and stores the first of them.
+// crash_pointers.c: simulates a crash with `address` in register 13. Returns how many freed objects the quarantine
+// publishes for the crash, and stores the first of them.
 uint32_t cs_test_crash_with(uint64_t address, cs_ring_incident *ret_first);
 
-// frames.c: captures the caller's stack twice from the same frames: first by unwinding, and then from the result that
-// the shield has cached. With AddressSanitizer, the caller's frame is poisoned between these two captures.
+// frames.c: captures the caller's stack twice: first by unwinding, and then from the shield's cache of that result.
+// With AddressSanitizer, the caller's frame is poisoned between these two captures.
 void cs_test_red_frames(cs_quarantine_stack *ret_anew, cs_quarantine_stack *ret_remembered, uint64_t *ret_caller);
 
 // frames.c: captures the stack of a function that a tail call entered, first without and then with the frames that the

@@ -26,7 +26,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_access : uint32
 // Decodes an instruction. Stores the number of the base register of a load or store instruction in `ret_base`.
 cs_test_access cs_test_access_of(uint32_t code, uint32_t *ret_base);
 
-// Returns the exception syndrome from the records of a signal frame, or 0.
+// Returns the exception syndrome from the records that the kernel stores in a signal frame, or 0 if there is none.
 uint64_t cs_test_syndrome(const uint8_t *records, size_t size);
 uint64_t cs_test_syndrome_class(uint64_t syndrome);
 

@@ -1,5 +1,5 @@
-// Executor hooks that act as those of another library. If the environment contains ISOLATION_HOST_EARLY_HOOKS, the
-// runtime has these hooks before the shield sets its own.
+// Executor hooks that act as those of another library. If the environment contains ISOLATION_HOST_EARLY_HOOKS, they are
+// set before the shield sets its own.
 #ifndef CS_TEST_EARLY_H
 #define CS_TEST_EARLY_H
 

@@ -1,4 +1,5 @@
-// C functions for tests of the lines that the signal handler writes for a crash: last words and record lines.
+// C functions for tests of the lines that the signal handler writes for a crash: the last words, which people read, and
+// the record line, the whole record as one line of text.
 #ifndef CS_TEST_LINES_H
 #define CS_TEST_LINES_H
 
@@ -27,7 +28,8 @@ bool cs_test_open_terminal(int *ret_ends);
 // stderr. Returns its wait status, as waitpid() does.
 int cs_test_run_with_replaced_stderr(const char *directory, bool appends);
 
-// Encodes words as one piece into a buffer with `limit` bytes, and returns the number of words that fit.
+// Encodes 64-bit words as one piece of a record line into a buffer with `limit` bytes, and returns the number of words
+// that fit.
 uint32_t cs_test_put_words(const uint64_t *words, uint32_t count, uint32_t step, uint8_t *ret_bytes, size_t limit,
                            size_t *ret_size);
 

@@ -1,4 +1,4 @@
-// The messages of the Swift runtime that no record contains yet, for tests with constructed strings.
+// Finds the error messages of the Swift runtime that no crash record contains yet, in strings that a test constructs.
 #ifndef CS_TEST_MESSAGES_H
 #define CS_TEST_MESSAGES_H
 
@@ -14,7 +14,7 @@ void cs_test_message_set(const char *string);
 // thread.
 size_t cs_test_message_read(uint32_t reader, char *ret_text, size_t limit);
 
-// Marks what the reader read last, as after a trap that the process survived.
+// Marks the messages that the reader read last as recorded, as after a trap that the process survived.
 void cs_test_message_mark(uint32_t reader);
 
 #endif

@@ -20,8 +20,7 @@ typedef struct cs_test_snapshot {
   uint64_t stack_start;
   uint8_t stack[CS_TEST_SNAPSHOT_STACK_BYTES];
   size_t stack_bytes;
-  // The frames that the handler's unwinder finds from the registers. The first frame is in the function of these
-  // registers.
+  // The frames that the handler's unwinder finds, beginning with the function in which the registers were taken.
   uint64_t frames[CS_TEST_SNAPSHOT_FRAME_LIMIT];
   size_t frame_count;
 } cs_test_snapshot;

@@ -1,5 +1,5 @@
-// C functions for tests of the shield's C code: processes that fork and crash, a replacement for crashd, and hostile
-// input.
+// C functions for tests of the shield's C code: programs that run in forked children and crash, a replacement for
+// crashd, and hostile input.
 #ifndef CS_TEST_SUPPORT_H
 #define CS_TEST_SUPPORT_H
 
@@ -7,10 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The test programs. Each runs in a child process. Its comment states how the program ends. Without such a comment, it
-// ends by the signal of its crash. Each program starts the shield with the socket DIRECTORY/attach and the spool
-// DIRECTORY/spool. A program installs an earlier handler before it starts the shield, and a later handler after the
-// start.
+// The test programs. Each runs in a child process. A program ends by the signal of its crash, unless its comment says
+// otherwise. Each program starts the shield with the socket DIRECTORY/attach and the spool DIRECTORY/spool. A program
+// installs an earlier handler before it starts the shield, and a later handler after the start.
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t {
   CS_TEST_SEGV,
   CS_TEST_BUS,
@@ -20,7 +19,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_FPE,
   CS_TEST_SYS,
   CS_TEST_ONCE_ATTACHED,   // SIGSEGV after crashd has accepted the process
-  CS_TEST_ATTACHED_CLOSED, // SIGSEGV after the attach, when the program has closed all descriptors above 2
+  CS_TEST_ATTACHED_CLOSED, // as ONCE_ATTACHED, but the program has closed all descriptors above 2
   CS_TEST_SENT,            // the process sends itself SIGSEGV by kill()
   CS_TEST_STACK_OVERFLOW,
   CS_TEST_BAD_CALL,
@@ -43,8 +42,8 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_VFORKED_CHILD,      // a vfork child crashes; exits 0 if it ended by its signal and wrote nothing
   CS_TEST_FILE_SIZE_LIMIT,    // a crash while RLIMIT_FSIZE is below the size of a spool file
   CS_TEST_STARTS_LIMITED,     // RLIMIT_FSIZE is lowered before the start; exits 0 if the start failed with EFBIG
-  CS_TEST_REUSED_CONNECTION, // when crashd hangs up, the program has its own socket at the connection's number; exits 0
-                             // if the data of that socket are untouched
+  CS_TEST_REUSED_CONNECTION,  // the program replaces the shield's connection by its own socket, and crashd hangs up;
+                              // exits 0 if the shield has not touched the data of the socket
   CS_TEST_RETRIED_WITHOUT_DESCRIPTORS, // a crash without crashd, after the program used up all descriptors after a
                                        // retry of the idle thread
   CS_TEST_IGNORED_WHILE_READING,       // an ignored signal is sent during a read(); exits 0 if the read continues
@@ -60,7 +59,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_HANDLER_RESET,      // a later handler with SA_RESETHAND calls the shield's and then jumps out; exits 0 if the
                               // crashing thread still has the program's descriptors
   CS_TEST_OTHER_SIGNALS,      // exits 0 if the start left all other signals and the mask as they were
-  // Forked children and early starts: forks.c.
+  // Forked children, and starts in two parts: forks.c.
   CS_TEST_CHILD_LIKE_PARENT,        // a child starts the shield like its parent, then crashes; exits 0 on success
   CS_TEST_CHILD_REATTACHES,         // as CHILD_LIKE_PARENT, but CRASHSHIELD_FORK=1 starts the shield in the child
   CS_TEST_CHILD_BESIDE_LOADER_LOCK, // as CHILD_LIKE_PARENT, while another thread of the parent holds the loader's lock
@@ -77,10 +76,10 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_NO_STACKS_OVERFLOW,    // a stack overflow with CRASHSHIELD_ALTSTACKS=0
   CS_TEST_STACKS_GIVEN, // threads have no alternate stack before the start and in a forked child, and one after the
                         // start
-  CS_TEST_STACKS_TAKEN_BACK, // a thread returns, exits, is cancelled, or has its own alternate stack; the mapping of
-                             // the stack that the shield had given the thread must be freed
+  CS_TEST_STACKS_TAKEN_BACK, // threads that return, exit, are cancelled, or set their own alternate stack; the shield's
+                             // alternate stack must be unmapped
   CS_TEST_STACK_REFUSED,     // there is no memory for the alternate stack of a thread
-  CS_TEST_STACK_CROWDS_OUT,  // there is memory for the thread's own stack or its alternate stack, not for both
+  CS_TEST_STACK_CROWDS_OUT,  // there is memory for a thread's own stack or its alternate stack, but not for both
   CS_TEST_THREAD_BESIDE_LOADER_LOCK, // a thread is created while another one is inside a dl_iterate_phdr callback
   // Crashes while other threads exist: sweep.c.
   CS_TEST_SWEEP_IDLE,     // a crash beside 1,000 waiting threads
@@ -89,11 +88,12 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_SWEEP_OFF,      // a crash with CRASHSHIELD_SWEEP_MS=0
   CS_TEST_HELD_STACK, // a signal reaches a thread whose system call a crash has interrupted; an earlier handler handles
                       // the crash; exits 0 if the signal's handler ran on the thread's own stack
-  CS_TEST_HELD_REMINDER,   // the halt begins after the sweep has restored SIGPROF; exits 0 if the halt sends no signal
-  CS_TEST_SWEEP_PROFILER,  // the program uses SIGPROF; exits 0 if its action is restored when an earlier handler runs
-  CS_TEST_SWEEP_AGAIN,     // a signal beside 8 waiting threads, which an earlier handler handles, then SIGSEGV beside 2
-                           // other threads
-  CS_TEST_SWEEP_NOT_AGAIN, // as SWEEP_AGAIN, but the shield's handler crashes before the second sweep
+  CS_TEST_HELD_REMINDER,  // the halt (which keeps threads stopped) begins after the sweep has restored SIGPROF; exits 0
+                          // if it sends no signal
+  CS_TEST_SWEEP_PROFILER, // the program uses SIGPROF; exits 0 if its action is restored when an earlier handler runs
+  CS_TEST_SWEEP_AGAIN, // a signal beside 8 waiting threads, whose earlier handler returns, then SIGSEGV beside 2 other
+                       // threads
+  CS_TEST_SWEEP_NOT_AGAIN,       // as SWEEP_AGAIN, but the shield's handler crashes before the second sweep
   CS_TEST_SWEEP_HANDLER_CRASHES, // a crash beside 2 waiting threads; the earlier handler that gets the signal aborts
   CS_TEST_SWEEP_OFF_TOGETHER,    // 8 threads crash at once, with CRASHSHIELD_SWEEP_MS=0
   CS_TEST_SWEEP_NO_PROC,         // a crash beside a waiting thread, without /proc
@@ -272,8 +272,8 @@ typedef struct cs_test_spool {
   uint32_t memory_count;
   uint32_t scrubbed_count; // how many bytes of the stack are overwritten
   bool is_restricted;
-  bool has_address; // the captured memory contains an address close to this function; a child has the function at the
-                    // same address
+  bool has_address; // the captured memory contains an address near the code of spool.c, which is at the same address in
+                    // the child
   uint32_t frame_count;
   uint32_t frame_total;
   uint32_t frame_head;
@@ -284,7 +284,7 @@ typedef struct cs_test_spool {
   uint32_t survived;
   uint32_t thread_count;
   uint32_t thread_total;
-  uint32_t thread_whole_count; // this and the next two fields count the threads by their answer to the sweep
+  uint32_t thread_whole_count; // threads by their answer to the thread sweep: whole, blocked, or none
   uint32_t thread_blocked_count;
   uint32_t thread_none_count;
   uint32_t thread_bad_count; // not committed, or with a wrong checksum
@@ -317,12 +317,13 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_restriction : u
 // Runs a child that becomes non-dumpable as `restriction` says, and crashes with CRASHSHIELD_MEMORY=full.
 int cs_test_run_restricted(cs_test_restriction restriction, const char *directory);
 
-// The descriptors that a process sent in its first hello, and after a disconnection in its second hello.
+// What a process sends in its first hello (its first message to crashd), and, after a disconnection, in its second
+// hello.
 typedef struct cs_test_gifts {
   bool is_ring_writable;    // writable by mmap(), by pwrite(), or after reopening
   uint32_t first_count;     // descriptors of files with the first hello
   uint32_t second_count;    // descriptors of files with the second hello
-  uint32_t foreign_count;   // files of the second hello that are neither the executable nor the original plug-in
+  uint32_t foreign_count;   // files that only the second hello contains, except the plug-in
   bool has_replaced_plugin; // the second hello contains a descriptor of the plug-in or of its replacement
 } cs_test_gifts;
 
@@ -338,8 +339,8 @@ int cs_test_run_beside_stranger(const char *directory, int *ret_wait_status);
 // Returns the socket path that a process with the given XDG_RUNTIME_DIR reports in its status.
 bool cs_test_default_socket(const char *runtime_directory, char ret_text[256]);
 
-// Calls the handler's scrubber for 64 bytes of memory. During this call, the page at `mapped` is readable, and the
-// first register has the value `held`.
+// Calls the handler's scrubber for 64 bytes of memory. The scrubber treats the page at `mapped` as readable, and `held`
+// as the value of the first register.
 void cs_test_scrub(uint8_t bytes[64], uint64_t mapped, uint64_t held);
 
 // Returns whether the shield has detected the runtime layout of tasks in this process.

@@ -16,7 +16,7 @@
 // If a job does not end before its limit, STATUS is that of a process that SIGKILL ended, and NANOSECONDS is the limit
 // plus 1. The machine kills the processes that a job left behind.
 //
-// If the variable MACHINE_CORE of a job is 1, the kernel writes the core file.
+// The kernel writes a core file of the job's program only if the job's variable MACHINE_CORE is 1.
 #define _GNU_SOURCE // SEEK_DATA
 
 #include <dirent.h>

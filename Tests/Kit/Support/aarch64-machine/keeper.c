@@ -36,8 +36,8 @@ static void accept_process(void) {
   }
 }
 
-// Takes the ring, and accepts the process without control messages. Returns false if the connection has ended, or has
-// sent something else.
+// Receives the hello (the first message) of a process, with its ring, and accepts the process. Returns false if the
+// connection has ended, or has sent something else.
 static bool read_hello(process *from) {
   cs_attach_hello hello;
   struct iovec part = {.iov_base = &hello, .iov_len = sizeof hello};

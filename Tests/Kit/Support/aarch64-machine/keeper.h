@@ -1,4 +1,4 @@
-// Accepts the processes of the shield on the machine, and keeps their rings, as crashd does.
+// Stands for crashd on the emulated machine: accepts the processes that attach, and keeps their rings.
 #ifndef KEEPER_H
 #define KEEPER_H
 

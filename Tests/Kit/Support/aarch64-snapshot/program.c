@@ -45,7 +45,8 @@ __attribute__((noinline)) int outer(int number) {
 }
 
 int main(void) {
-  // Words above the frame of main. The handler prints STACK_WORDS words of the stack, so this memory must exist.
+  // The handler prints STACK_WORDS words of the stack. This array makes sure that as much memory exists above the
+  // frames.
   volatile uint64_t room[STACK_WORDS] = {0};
   const struct sigaction action = {.sa_sigaction = print, .sa_flags = SA_SIGINFO};
   sigaction(SIGTRAP, &action, NULL);

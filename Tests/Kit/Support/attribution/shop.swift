@@ -192,9 +192,9 @@ struct Tracing: Sendable {
   return request[beyond(request)]  // place: respond
 }
 
-/// This call makes the compiler create a stack frame for its caller.
+/// A call of this function makes the compiler create a stack frame for its caller.
 ///
-/// An async function needs a frame here.
+/// The async caller would otherwise have no frame.
 @inline(never) func beyond(_ request: [Int]) -> Int { request.count + 3 }
 
 @inline(never) func serve(_ request: [Int]) async throws -> Int {

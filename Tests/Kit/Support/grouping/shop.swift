@@ -1,5 +1,5 @@
-// Five ordinary crashes of a small program. The functions have no attributes, because attributes change how the
-// compiler treats a function.
+// Five ordinary crashes of a small program, for the tests of grouping. The functions have no attributes, because
+// attributes change how the compiler treats a function.
 import Glibc
 
 struct Item {

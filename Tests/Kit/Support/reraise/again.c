@@ -96,8 +96,7 @@ static void overflow(void) {
   descend(0);
 }
 
-// The handler skips the faulting instruction, so that the program survives the fault. The program later sends itself a
-// signal.
+// Skips the faulting instruction, so that the program survives the fault. The caller later sends itself a signal.
 static void skip(int signal, siginfo_t *information, void *context) {
   (void)information;
   ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += 2;
@@ -120,9 +119,9 @@ static void *abort_other(void *thread) {
   return NULL;
 }
 
-// Like survived(), but the signal arrives while the thread accesses pages for the first time. When the signal
-// interrupts such an access after its page fault, the saved context has the flag RF, and still has the exception number
-// of the earlier fault.
+// Like survived(), but the signal arrives while the thread accesses pages for the first time. If the signal interrupts
+// such an access after its page fault, the saved context has the flag RF, and the exception number is still that of the
+// earlier fault.
 NOINLINE static void touched(void) {
   const struct sigaction action = {.sa_sigaction = skip, .sa_flags = SA_SIGINFO | SA_ONSTACK};
   sigaction(SIGILL, &action, NULL);

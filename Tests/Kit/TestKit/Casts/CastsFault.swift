@@ -1,4 +1,4 @@
-// Ordinary forced casts of a program. This file does not depend on the casts hook.
+// Ordinary forced casts of a program. This file does not import CrashShieldCasts.
 // swift-format-ignore-file: NeverForceUnwrap
 public import CrashShieldGuards
 import Foundation
@@ -21,7 +21,7 @@ public struct CastsFault: Sendable {
     self.body = body
   }
 
-  /// Casts for which the shield has a fallback value, each with this value.
+  /// Failing casts for which the shield has a fallback value, each with the value as text.
   public static let given: [(fault: CastsFault, value: String)] = [
     (
       CastsFault("null for a number", .null) {
@@ -140,7 +140,7 @@ public struct CastsFault: Sendable {
     "\(reply("fraction") as! Int)"
   }
 
-  /// Casts that end the process in every mode.
+  /// Failing casts without a fallback value, which end the process in every mode.
   public static let refused: [CastsFault] = [
     CastsFault("a text that only begins with a number") {
       "\(opaque("12abc" as Any) as! Int)"

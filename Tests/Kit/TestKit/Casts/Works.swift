@@ -1,4 +1,4 @@
-// Successful casts of all kinds of types. Each result must be the same with and without the casts hook.
+// Successful casts of all kinds of types. Each result must be the same with and without the hook of CrashShieldCasts.
 // swift-format-ignore-file: NeverForceUnwrap
 import Foundation
 

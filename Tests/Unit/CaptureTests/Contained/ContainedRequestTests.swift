@@ -97,7 +97,8 @@ struct ContainedRequestTests {
     }
   }
 
-  @Test("of 6,000 simultaneous requests, those without a table entry run in the caller's task and are counted")
+  @Test(
+    "of 6,000 simultaneous requests, those without a place in the full table run in the caller's task and are counted")
   func overflow() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startContained()
@@ -130,7 +131,7 @@ struct ContainedRequestTests {
       for _ in 0..<1000 { _ = try await contained { 1 } }
       let before = cs_test_heap_bytes()
       for _ in 0..<300_000 { _ = try await contained { 1 } }
-      // A leak of one byte per call would be 300,000 bytes.
+      // A leak of one byte per request would be 300,000 bytes.
       #expect(cs_test_heap_bytes() < before + 100_000)
       exit(rightStatus)
     }

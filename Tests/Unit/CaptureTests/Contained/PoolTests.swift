@@ -52,8 +52,8 @@ struct PoolTests {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startContained()
       let shared = Shared()
-      // Each of these tasks enqueues itself again until the background task has run. If a pool always preferred the
-      // high priority, the test would never end.
+      // Each of these tasks enqueues itself again until the background task has run. If the pool always preferred tasks
+      // of a high priority, the test would never end.
       await withTaskGroup(of: Void.self) { group in
         for _ in 0..<64 {
           group.addTask(priority: .high) {
@@ -89,7 +89,7 @@ struct PoolTests {
   func takenHook() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       let passOn: @convention(c) (UnsafeRawPointer, UnsafeRawPointer) -> Void = { job, original in
-        // Invariant: the runtime passes its own function, which takes a job.
+        // Invariant: `original` is the runtime's own function, which takes a job.
         unsafe unsafeBitCast(original, to: (@convention(c) (UnsafeRawPointer) -> Void).self)(job)
       }
       guard let hook = unsafe dlsym(nil, "swift_task_enqueueGlobal_hook") else { complain("no hook") }

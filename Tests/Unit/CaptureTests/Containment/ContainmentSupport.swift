@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Starts the requests of a test, and counts their results.
+/// Starts the contained requests of a test, and counts their results.
 final class Requests: Sendable {
   private let gate = Gate()
   private let counts = Mutex<(waiting: Int, finished: Int, trapped: Int, ended: Int)>((0, 0, 0, 0))
@@ -43,7 +43,7 @@ final class Requests: Sendable {
   }
 }
 
-/// Starts the shield with containment.
+/// Starts the shield with this containment mode, without crashd.
 ///
 /// Calls `onDrain` when a drain begins.
 func startShield(spool: String, _ containment: Shield.Containment, onDrain: (@Sendable () -> Void)? = nil) {

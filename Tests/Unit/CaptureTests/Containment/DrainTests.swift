@@ -7,7 +7,7 @@ import Synchronization
 import TestKit
 import Testing
 
-/// Tests when and how a drain ends.
+/// Tests when and how a drain ends: after a trap, the process finishes its other requests, and then ends.
 ///
 /// Each test drains a separate process.
 @Suite("Drain", .unlessSanitized)
@@ -58,7 +58,7 @@ struct DrainTests {
       try withSpooledRing(in: directory) { ring in
         #expect(ring.drainEnd == .CS_RING_DRAIN_DONE)
         #expect(ring.header.drain_finished == UInt32(Self.others) && ring.header.drain_lost == 0)
-        // The threads write their records at the same time, so the order of the records can differ.
+        // The threads write their records at the same time, so the slots of the records are in any order.
         let verdicts = (0..<3).map { ring.verdict(slot: $0) }
         #expect(verdicts.allSatisfy { $0.0 == .CS_RING_VERDICT_DRAIN })
         #expect(verdicts.count { $0.1 == .CS_RING_VERDICT_REASON_DRAINING } == 2)

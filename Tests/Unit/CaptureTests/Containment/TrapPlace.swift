@@ -3,12 +3,12 @@ import CrashShield
 import Dispatch
 import Glibc
 
-/// The code of a contained request that traps.
+/// The place in a contained request where it traps.
 enum TrapPlace: String, CaseIterable, Codable, Sendable {
   case task, afterAwait, asyncLet, groupChild, unstructured, failure
   case actor, mainActor, lazyGlobal, dispatch, print, libc, cancellation, deep, detached, thread
 
-  /// The reason why a trap in this code drains the process; nil if the shield contains the trap.
+  /// The reason why a trap at this place drains the process; nil if the shield contains the trap.
   var reason: cs_ring_verdict_reason? {
     switch self {
     case .task, .afterAwait, .asyncLet, .groupChild, .unstructured, .failure: nil
@@ -86,7 +86,7 @@ private func climbAndTrap(_ steps: Int) -> Int {
 
 /// Traps on a thread that runs no task.
 ///
-/// Never returns.
+/// Never returns, because the trap ends the process.
 private func trapOnThread() async {
   startThread { _ = shelf(0) }
   await stayForever()

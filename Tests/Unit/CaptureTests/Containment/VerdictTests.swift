@@ -5,7 +5,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests the handler's verdict about a trap.
+/// Tests the handler's verdict about a trap: it is contained, drains the process, or ends the process at once.
 ///
 /// Each trap occurs in a separate process, while other requests run.
 @Suite("The verdict about a trap", .unlessSanitized)

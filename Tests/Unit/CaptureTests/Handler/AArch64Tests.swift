@@ -6,7 +6,7 @@ import Testing
 /// The tests use values that emulators do not produce.
 @Suite("The capture for AArch64")
 struct AArch64Tests {
-  /// DW_CFA_advance_loc by one instruction, which is one unit of the code alignment factor 4.
+  /// DW_CFA_advance_loc by one instruction: by 1 times the code alignment factor 4.
   static let advance: UInt8 = 0x41
   static let negate: UInt8 = 0x2d
   static let remember: UInt8 = 0x0a
@@ -125,7 +125,7 @@ struct AArch64Tests {
     if access == .CS_TEST_ACCESS_LOAD || access == .CS_TEST_ACCESS_STORE { #expect(found == base, "\(text)") }
   }
 
-  /// A record of a signal frame: its magic number, its size and its contents.
+  /// Builds a record as the kernel stores it in a signal frame: a magic number, the size and the contents.
   private func record(_ magic: UInt32, _ size: UInt32, _ contents: [UInt8]) -> [UInt8] {
     let head = [magic, size].flatMap { number in (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } }
     return head + contents
@@ -136,7 +136,7 @@ struct AArch64Tests {
     unsafe records.withUnsafeBufferPointer { unsafe cs_test_syndrome($0.baseAddress, $0.count) }
   }
 
-  @Test("the syndrome is found among the records of a signal frame, or is 0")
+  @Test("the exception syndrome is found among the records of a signal frame; without its record, it is 0")
   func syndromes() {
     let vectors = record(0x4650_8001, 528, Array(repeating: 0xff, count: 520))
     let scalable = record(0x5356_4501, 16, Array(repeating: 0xff, count: 8))

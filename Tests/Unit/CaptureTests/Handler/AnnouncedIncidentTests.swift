@@ -7,7 +7,7 @@ import Testing
 
 @Suite("How incidents wake crashd", .enabled(if: cs_test_can_run()))
 struct AnnouncedIncidentTests {
-  /// Returns the line of the failed check in CTestKit, and the wait status of the process.
+  /// Returns the line of the failed check in CTestKit (0 if none failed), and the wait status of the process.
   private func run(_ way: cs_test_incident_way) throws -> [Int32] {
     var status: Int32 = -1
     // Invariant: the C string is valid during the call, and the function does not keep the pointer.

@@ -4,7 +4,7 @@ import CTestKit
 import Glibc
 import Testing
 
-/// The spooled ring of a crashed child process, and the status with which the process ended.
+/// The result of a child process that crashed: its wait status, and the contents of the ring that it left in the spool.
 struct Outcome {
   var waitStatus: Int32
   var spool: cs_test_spool
@@ -36,10 +36,9 @@ func crash(_ way: cs_test_way) throws -> Outcome {
   }
 }
 
-/// Crashes `count` threads at the same time.
+/// Runs `crash`, in which `count` threads crash at the same time.
 ///
-/// Repeats the crash if a thread did not run in time: the first crashing thread waits for the others only until a
-/// deadline.
+/// Repeats the run if the ring lacks a thread: the first crashing thread waits for the others only until a deadline.
 func crashTogether(_ count: UInt32, _ crash: () throws -> Outcome) rethrows -> Outcome {
   var outcome = try crash()
   for _ in 0..<3 where outcome.spool.committed_count < count { outcome = try crash() }
@@ -223,7 +222,7 @@ struct CrashTests {
 
 @Suite("The spool copy of an announced crash", .enabled(if: cs_test_can_run()))
 struct CopyTests {
-  /// Returns the contents of the spool after the crash.
+  /// Returns the contents of the spool after a crash that the process also announced to crashd.
   ///
   /// `mode` is the mode of the spool directory before the crash. It is nil if there was no directory.
   private func spool(mode: mode_t?) throws -> cs_test_spool {

@@ -16,15 +16,16 @@ extension BusyTests {
 }
 
 extension BusyTests.DeadlineTests {
-  /// The watchdog's timeouts, which start when the handler reaches the injected fault.
+  /// Timeouts of the watchdog that reminds a stuck handler.
   ///
-  /// A timeout that must not pass is a minute long, because no test is allowed to depend on the speed of the machine.
+  /// They start when the handler reaches the injected fault. A timeout that must not pass is a minute long, because no
+  /// test is allowed to depend on the speed of the machine.
   static let reminded = cs_test_patience(reminder_ms: 10, deadline_ms: 60000, kernel_ms: 0)
   static let ended = cs_test_patience(reminder_ms: 10, deadline_ms: 100, kernel_ms: 0)
 
-  /// Runs a child process that crashes on several threads.
+  /// Runs a child process that crashes on `threads` threads.
   ///
-  /// On each of them, the handler reaches the injected fault.
+  /// On each of them, the handler reaches the injected fault, which makes it stall or crash.
   private func crash(
     _ injection: cs_injection, at places: [cs_injection_point], threads: UInt32 = 1, patience: cs_test_patience
   ) throws -> Outcome {

@@ -7,7 +7,7 @@ import Testing
 struct DispatchMaskTests {
   @Test("a thread of Dispatch blocks SIGTERM, but not SIGABRT, which abort() raises")
   func dispatch() async {
-    // In a process of its own, because other tests can change the masks of Dispatch's threads.
+    // Runs in a separate process, because other tests can change the masks of Dispatch's threads.
     await #expect(processExitsWith: .exitCode(3)) {
       let (group, blocked) = (DispatchGroup(), Blocked())
       DispatchQueue.global().async(group: group) { blocked.read() }
@@ -16,7 +16,7 @@ struct DispatchMaskTests {
     }
   }
 
-  @Test("other sets with SIGABRT are blocked as given")
+  @Test("a program can block SIGABRT together with all other signals")
   func otherSets() {
     var before = sigset_t()
     var all = sigset_t()
@@ -29,9 +29,9 @@ struct DispatchMaskTests {
   }
 }
 
-/// The signals that a thread blocks, before and during the work.
+/// Whether a thread blocks SIGTERM and SIGABRT.
 ///
-/// Sendable: one thread writes the values before another thread reads them.
+/// Sendable: a thread writes the values, and the test reads them only after that.
 private final class Blocked: @unchecked Sendable {
   private(set) var hasTermination = false
   private(set) var hasAbort = false

@@ -3,7 +3,7 @@ import CTestKit
 import Glibc
 import Testing
 
-@Suite("First-chance handlers that were installed before the start", .enabled(if: cs_test_can_run()))
+@Suite("First-chance handlers, installed before the shield", .enabled(if: cs_test_can_run()))
 struct FirstChanceTests {
   private func run(_ way: cs_test_chance_way) throws -> Outcome {
     try unsafe run { unsafe cs_test_run_chance(way, $0) }
@@ -64,8 +64,8 @@ struct FirstChanceTests {
   func withoutProc() throws {
     let outcome = try unsafe run { unsafe cs_test_run_chance_without_proc($0) }
     #expect(outcome.exitCode == 3)
-    // Two pending records are possible, because the handler can write the spool file before the watchdog withdraws the
-    // last record.
+    // A second pending record is possible, because the handler can write the spool file before the watchdog withdraws
+    // the last record of a repaired fault.
     #expect((1...2).contains(outcome.spool.pending_count) && outcome.spool.committed_count == 0)
     #expect(outcome.spool.signal == SIGSEGV && outcome.spool.address == 0x38 && outcome.spool.frame_count > 3)
   }
@@ -125,8 +125,8 @@ struct FirstChanceTests {
   func late() throws {
     let outcome = try run(.CS_TEST_CHANCE_LATE)
     #expect(outcome.exitCode == 3)
-    // The handler of the program ends the process when the ring contains the crash. The spool file can be older: it can
-    // precede the time at which the watchdog made the record a crash.
+    // The program's handler ends the process when the ring contains the crash. In the spool file, the record can still
+    // be pending, because the file can be older than the watchdog's change.
     #expect(outcome.spool.committed_count + outcome.spool.pending_count == 1)
   }
 

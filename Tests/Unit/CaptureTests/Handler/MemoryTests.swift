@@ -6,8 +6,9 @@ import Testing
 
 @Suite("The program's memory in a record", .enabled(if: cs_test_can_run()))
 struct MemoryTests {
-  /// Returns the outcome of a crash, and which secrets were recorded: those on the stack, on the heap and in the
-  /// environment.
+  /// Crashes a child with a secret on its stack, on its heap and in its environment.
+  ///
+  /// Returns its outcome, and whether each of the three secrets was recorded.
   private func crash(_ memory: String) throws -> (outcome: Outcome, found: [Bool]) {
     try withTemporaryDirectory { directory in
       // Invariant: the strings and the summary are valid during the calls.
@@ -60,8 +61,8 @@ struct MemoryTests {
 
   private func word(_ value: UInt64) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
 
-  // Under a sanitizer, so much memory is mapped that the bytes of a text can be a mapped address. Scrubbing keeps
-  // addresses, so it would keep this text.
+  // Not under a sanitizer: it maps so much memory that the bytes of a text can be a mapped address, which scrubbing
+  // keeps.
   @Test(
     "scrubbing removes texts of four or more bytes, at any alignment", .enabled(if: cs_test_gives_stacks()),
     arguments: ["abcd", "пароль", "密码密码", "a\tb\nc d"])
@@ -89,8 +90,8 @@ struct MemoryTests {
     #expect(scrubbed(word(address), mapped: address) == word(address))
     #expect(scrubbed(word(reference), mapped: address) == word(reference))
     #expect(scrubbed(word(address), held: address) == word(address))
-    // Scrubbing keeps addresses in the page below mapped memory, because this page can be the guard page of a stack,
-    // but not addresses two pages below.
+    // Scrubbing also keeps addresses in the page below a mapped page, because that page can be the guard page of a
+    // stack. It does not keep addresses two pages below.
     #expect(scrubbed(word(address), mapped: address + 4_096) == word(address))
     #expect(scrubbed(word(address), mapped: address + 8_192) == blank)
     // Scrubbing keeps an address that is in a register, and overwrites the text before and after it.

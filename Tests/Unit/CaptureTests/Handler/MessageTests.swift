@@ -2,13 +2,13 @@ import CTestKit
 import Glibc
 import Testing
 
-/// A message of the Swift runtime, as a string that stays valid.
+/// A string of error messages, in place of the Swift runtime's string.
 private struct RuntimeString {
   private let text: StaticString
 
   init(_ text: StaticString) { self.text = text }
 
-  /// Makes this string the current one of the runtime.
+  /// Makes this string the runtime's current one.
   func set() {
     // Invariant: a StaticString is NUL-terminated, and stays valid until the process ends.
     unsafe cs_test_message_set(UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self))
@@ -34,7 +34,7 @@ struct MessageTests {
       #expect(read() == "")
       RuntimeString("(null)Fatal error: the second\n").set()
       #expect(read() == "Fatal error: the second\n")
-      // A crash does not mark its message, so another thread finds it, too.
+      // A crash does not mark its message as recorded, so another thread finds it, too.
       #expect(read(by: 1) == "Fatal error: the second\n")
       cs_test_message_mark(0)
       #expect(read() == "")

@@ -9,11 +9,11 @@ extension BusyTests {
   struct SweepTests {
     private static let done = cs_ring_sweep.CS_RING_SWEEP_DONE.rawValue
 
-    /// Crashes a child process.
+    /// Crashes a child process that makes a thread sweep: its handler records the other threads.
     ///
     /// Repeats the crash up to three times if the thread sweep used up its time.
     ///
-    /// On a machine under load, a thread sweep can miss threads.
+    /// On a machine under load, a thread sweep can reach its deadline before all threads have answered.
     private func sweep(_ way: cs_test_way) throws -> Outcome {
       var outcome = try crash(way)
       for _ in 0..<3 where outcome.spool.sweep_ns > 700_000_000 { outcome = try crash(way) }
@@ -42,8 +42,8 @@ extension BusyTests {
       #expect(outcome.signal == SIGSEGV)
       #expect(spool.sweep == Self.done)
       #expect(spool.thread_total == 100)
-      // The exact numbers depend on the scheduler: it decides how many threads the sweep reaches, and how many of them
-      // answer.
+      // The exact numbers depend on the scheduler, which decides how many threads the sweep reaches before its
+      // deadline.
       #expect(spool.thread_count <= 100)
       #expect(spool.thread_blocked_count == 0)
       #expect(spool.thread_whole_count + spool.thread_none_count + spool.thread_bad_count >= spool.thread_count)

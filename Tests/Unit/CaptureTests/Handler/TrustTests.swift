@@ -23,7 +23,7 @@ struct TrustTests {
     #expect(try !gifts(oldKernel: oldKernel).is_ring_writable)
   }
 
-  @Test("F2: the files sent with a hello do not depend on paths in the ring or on replaced files")
+  @Test("F2: the files sent with the first message (hello) do not depend on paths in the ring or on replaced files")
   func chosenFiles() throws {
     let gifts = try gifts(oldKernel: false)
     #expect(gifts.first_count >= 2)
@@ -113,7 +113,7 @@ struct RestrictedTests {
     #expect(spool.committed_count == 1)
     #expect(spool.is_restricted && spool.request_begun == 1)
     #expect(spool.stack_bytes == 0 && spool.memory_count == 0)
-    // Checks that the check for addresses works: this spool file contains registers, and therefore addresses.
+    // This spool file contains registers, so `has_address` must be true. The next test expects false.
     #expect(spool.has_address)
   }
 

@@ -13,7 +13,7 @@ struct UnwindTests {
     // before it returns.
     unsafe cs_test_unwind_both(&shim, &shimCount, &glibc, &glibcCount, 64)
     #expect(shimCount > 4)
-    // Frame 0 of the shield's unwinder is the callback itself.
+    // Frame 0 of the shield's unwinder is the callback, which is not in the list of glibc.
     #expect(Array(shim[1..<shimCount]) == Array(glibc[..<glibcCount]))
   }
 

@@ -2,11 +2,13 @@ import CShimRing
 import CTestKit
 import CrashRing
 
-/// A decoder of record lines for tests, which implements only what docs/record-line.md says.
+/// A second decoder of record lines, written for tests from docs/record-line.md only.
 struct DecodedLine {
   /// The head of the payload: its size, and the numbers of omitted items.
   var head: [Int]
-  /// The ring that the decoder fills from the pieces, with the CRCs of slot 0.
+  /// The ring that the decoder fills from the pieces.
+  ///
+  /// The decoder computes the CRCs of slot 0, which are not in a line.
   var ring: TestRing
 
   /// Finds the first record line in a log, and decodes it; nil if there is no line, or if the line is damaged.

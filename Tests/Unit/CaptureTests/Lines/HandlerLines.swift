@@ -1,7 +1,7 @@
 import CShimRing
 import CTestKit
 
-/// Calls the handler's code on rings in memory.
+/// Calls the code with which the handler encodes last words and record lines, for rings in memory.
 enum Lines {
   static func record(_ ring: TestRing, isBare: Bool = false) -> String {
     // Invariant: the ring exists during the call.
@@ -13,7 +13,9 @@ enum Lines {
     unsafe line(1_024) { unsafe cs_test_last_words(ring.memory.baseAddress, 0, isBare, $0) }
   }
 
-  /// Encodes words, and returns the piece and the number of words in it.
+  /// Encodes 64-bit words of the ring as a piece of a record line.
+  ///
+  /// Returns the piece and the number of words in it.
   static func words(_ words: [UInt64], step: UInt32, limit: Int) -> (piece: [UInt8], count: Int) {
     var size = 0
     var bytes = [UInt8](repeating: 0, count: limit)
@@ -51,7 +53,7 @@ struct SeededNumbers: RandomNumberGenerator {
 
   mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
 
-  /// Returns a word as it can be on a stack: zero, a small number, an address near others, or random bits.
+  /// Returns a word as it can be on a stack: zero, a small number, an address near other addresses, or random bits.
   mutating func word() -> UInt64 {
     switch below(5) {
     case 0: 0

@@ -37,8 +37,8 @@ struct RecordLineTests {
     let decoded = try #require(DecodedLine(in: line))
     let (before, after) = (try ring.contents(), try decoded.ring.contents())
     let (expected, found) = (try #require(before.records.first), try #require(after.records.first))
-    // The line can omit items at the end of each list, and has the number of omitted items. The remaining items are the
-    // first items of the list in the ring.
+    // The line can omit items at the end of a list, such as frames. It has the number of omitted items, and the first
+    // items of the list.
     #expect(found.frames.count + decoded.head[1] == expected.frames.count)
     #expect(found.frames.map(\.pc) == expected.frames.prefix(found.frames.count).map(\.pc))
     #expect(expected.message.hasPrefix(found.message))

@@ -28,7 +28,7 @@ struct LockTests {
   @Test("a crash records the Swift tasks of other threads with name, priority and awaiting functions")
   func waitingTask() throws {
     var contents = try capture("task-beside-task")
-    // Repeats the crash if a thread did not run at all during the thread sweep.
+    // Repeats the crash if a thread did not run at all during the thread sweep (the recording of the other threads).
     for _ in 0..<3 where contents.threads.contains(where: { $0.answer != .whole }) {
       contents = try capture("task-beside-task")
     }
@@ -37,7 +37,7 @@ struct LockTests {
     #expect(thread.task?.priority == 0x11)
     let task = try #require(thread.task)
     #expect(task.id > 0 && task.id != contents.records.first?.task?.id)
-    // The callers are two functions and the closure of the task. CrashTests checks their names.
+    // The callers are two functions and the closure of the task. The target CrashTests checks their names.
     let callers = thread.frames.filter(\.isAsync)
     #expect(callers.count >= 3)
     #expect(callers.prefix(3).allSatisfy { $0.image == callers.first?.image && $0.image != nil })

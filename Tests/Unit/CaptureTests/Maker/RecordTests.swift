@@ -63,7 +63,7 @@ struct RecordTests {
     let record = try #require(try capture("task-named").records.first)
     let task = try #require(record.task)
     #expect(task.name == "restock the shelves")
-    // The task's own priority is 0x09. A task of higher priority that waits for this task can have raised the priority.
+    // The task's own priority is 0x09, but a task of higher priority that waits for it can raise its priority.
     #expect([0x09, 0x15, 0x19].contains(task.priority))
     #expect(task.id > 0)
   }
@@ -93,8 +93,7 @@ struct RecordTests {
       let range = memory.start..<memory.start + UInt64(memory.bytes.count)
       #expect(record.registers.contains { range.contains($0) && !stack.contains($0) })
     }
-    // If the allocator does not use brk(2), the start and the end of the heap are equal. The allocator of a sanitizer
-    // does not use brk(2).
+    // A sanitizer's allocator does not use brk(2), so the start and the end of the brk heap are equal.
     #expect(contents.memory.heapStart ?? 0 <= record.heapEnd)
   }
 }

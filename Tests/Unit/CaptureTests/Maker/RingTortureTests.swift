@@ -4,7 +4,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests the writer and the reader of the ring, which run at the same time.
+/// Tests that the ring can be read while it is written.
 ///
 /// Four threads of a child process write while this process reads. This process kills the child at random times,
 /// `RING_TORTURE_KILLS` times in total: 100 times in CI under each sanitizer.
@@ -19,7 +19,7 @@ struct RingTortureTests {
     for round in 0..<Self.kills {
       let writer = try RingWriter()
       let mapping = try writer.openRing()
-      // Some rounds end after the first records, and others after the writers have filled every slot several times.
+      // Kills some writers after their first records, and others after they have filled every slot several times.
       var contents = mapping.contents()
       var looks = 0
       while contents.records.isEmpty || looks < round % 5 {
@@ -35,8 +35,8 @@ struct RingTortureTests {
       records += last.records.count
       torn += last.losses["torn"] ?? 0
     }
-    // On average, each round must leave at least one record. The test would prove nothing if no kill interrupted a
-    // write.
+    // The rings must have one record per round on average. At least one kill must have interrupted a write; otherwise
+    // the test would prove nothing.
     #expect(records >= Self.kills)
     if Self.kills >= 100 { #expect(torn > 0) }
   }
@@ -80,7 +80,7 @@ private final class RingWriter {
     try Data().write(to: complaints)
     process.executableURL = TestProgram.url("shim-host")
     process.arguments = ["ring"] + arguments
-    // A sanitizer that finds a fault ends the writer before this process kills it.
+    // If a sanitizer finds a fault, it ends the writer, so the test fails.
     process.environment = ["TSAN_OPTIONS": "halt_on_error=1", "ASAN_OPTIONS": "detect_leaks=0"]
     process.standardOutput = output
     process.standardError = try FileHandle(forWritingTo: complaints)

@@ -9,7 +9,7 @@ struct WaitTests {
     "a crash beside a waiting main thread ends the process by its signal, whatever call the sweep interrupts",
     arguments: Scenario.waits.map(\.name))
   func signal(scenario: String) throws {
-    // If the process ended in another way, there is no ring.
+    // Without a crash, `capture` finds no ring, and throws.
     let contents = try capture(scenario)
     #expect(contents.records.map(\.signal) == [11])
     #expect(contents.threads.count >= 1)
@@ -21,7 +21,7 @@ struct WaitTests {
   func threadThatTakesSignals(way: String) throws {
     let contents = try capture("main-waits-\(way)")
     #expect(contents.records.map(\.signal) == [11])
-    // ThreadSanitizer has an internal thread that also blocks all signals.
+    // A set, because ThreadSanitizer has an internal thread that also blocks all signals.
     #expect(Set(contents.threads.map(\.answer)) == [.blocked])
   }
 

@@ -13,7 +13,9 @@ import Testing
 /// Each crash occurs in a separate process, while other requests run.
 @Suite("The request of a crash", .unlessSanitized)
 struct RequestLookupTests {
-  /// Combines each way to run code with two of the faults, so that each fault is tested with and without a request.
+  /// Each way to run code, with two of the faults.
+  ///
+  /// Each fault occurs with and without a request.
   private static let crashes = RequestWay.allCases.enumerated().flatMap { index, way in
     [0, 2].map { (way, RequestFault.allCases[(index + $0) % RequestFault.allCases.count]) }
   }
@@ -25,7 +27,8 @@ struct RequestLookupTests {
         [directory = directory as String, way = way as RequestWay, fault = fault as RequestFault] in
         startShield(spool: directory)
         beBusy()
-        // The first request in a task makes the shield verify the runtime layout that the lookup needs.
+        // The first request in a task makes the shield verify the memory layout of tasks, which the lookup of requests
+        // needs.
         await Shield.withRequest("first") { await Task.yield() }
         await way.run(fault)
       }
@@ -68,7 +71,8 @@ struct RequestLookupTests {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(trapSignal)) { [directory = directory as String] in
         startShield(spool: directory)
-        // Each of the first 64 threads begins its search in its own part of the table, so 70 threads use all parts.
+        // The first 64 threads each search for a free entry from another part of the table on, so 70 threads use all
+        // parts.
         for number in 0..<70 {
           let hasEnded = DispatchSemaphore(value: 0)
           Thread.detachNewThread {
@@ -115,9 +119,9 @@ struct RequestLookupTests {
   }
 }
 
-/// Runs other requests until the process ends.
+/// Starts tasks that run other requests until the process ends.
 ///
-/// Between two requests, this function lets the test run.
+/// Between two requests, each task lets the test run.
 private func beBusy() {
   for number in 0..<8 {
     Task.detached {

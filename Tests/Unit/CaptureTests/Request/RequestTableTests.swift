@@ -8,7 +8,7 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Tests the table of requests.
+/// Tests the ring's table of requests in flight.
 ///
 /// Each test runs in its own process, because a process can start the shield only once.
 @Suite("The requests in flight")
@@ -144,8 +144,8 @@ struct RequestTableTests {
         }
         cs_shim_request_run(request)
         other.request.store(request, ordering: .releasing)
-        // The other thread sees the request's number after a short delay. Vary the delay of this thread, so that in
-        // some rounds both threads end the request at the same time.
+        // The other thread sees the request's handle after a short delay. This thread waits for a different time in
+        // each round, so that in some rounds both threads end the request at the same time.
         for _ in 0..<number % 256 { _ = other.request.load(ordering: .relaxed) }
         cs_shim_request_end(request, false)
         while other.ends.load(ordering: .acquiring) != number + 1 { sched_yield() }
@@ -202,7 +202,7 @@ struct RequestTableTests {
     }
   }
 
-  @Test("isolated work has its caller's request, its traps stay contained, and the request ends", .unlessSanitized)
+  @Test("isolated work has its caller's request; its traps stay contained, and the request ends", .unlessSanitized)
   func isolated() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -240,7 +240,7 @@ struct RequestTableTests {
   }
 }
 
-/// Ends each request that the test's thread also ends, on another thread.
+/// Ends each request of the test on another thread, while the test's thread also ends it.
 private final class SecondEnd: Sendable {
   let request = Atomic<UInt64>(0)
   let ends = Atomic(0)

@@ -7,7 +7,7 @@ import Glibc
 import Synchronization
 import TestKit
 
-/// A way to run the fault, and the request that the report must name.
+/// The place of a fault relative to requests, such as a child task of a request.
 enum RequestWay: String, CaseIterable, Codable, Sendable {
   case isolated, taskOfIsolated
   case synchronous, synchronousInTask, nestedSynchronous, task, afterSleep, nested, afterNested, asyncLet, groupChild
@@ -15,7 +15,7 @@ enum RequestWay: String, CaseIterable, Codable, Sendable {
   case otherLocals, asyncLetOfLocals
   case none, detached, dispatch, thread, after, outlived
 
-  /// The operation of this request; nil if the report must name no request.
+  /// The operation of the request that the report must name; nil if it must name no request.
   var expected: String? {
     switch self {
     case .none, .detached, .dispatch, .thread, .after, .outlived: nil
@@ -24,7 +24,7 @@ enum RequestWay: String, CaseIterable, Codable, Sendable {
     }
   }
 
-  /// Crashes in this way.
+  /// Runs the fault at this place.
   func run(_ fault: RequestFault) async {
     switch self {
     case .synchronous, .nestedSynchronous, .unstructuredOfSynchronous, .isolated, .taskOfIsolated, .dispatch, .thread,
@@ -145,6 +145,8 @@ enum RequestFault: String, CaseIterable, Codable, Sendable {
     }
   }
 
+  /// Causes the fault.
+  ///
   /// Does not return.
   @inline(never)
   func happen() {

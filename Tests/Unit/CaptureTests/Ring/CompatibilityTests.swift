@@ -5,16 +5,16 @@ import Testing
 
 @testable import CrashRing
 
-/// A ring and a hello that the library of commit 6ec4bb42 wrote, in `crash-maker array-index` with a static Swift
-/// library.
+/// Tests a ring and a hello (the first message to crashd) of an older library: commit 6ec4bb42, in `crash-maker
+/// array-index` with a static Swift library.
 ///
-/// The library wrote a ring of version 5, which the current crashd must also read. An older crashd refuses a ring of
+/// This library wrote a ring of version 5, which the current crashd must also read. An older crashd refuses a ring of
 /// version 6 (docs/decisions/0136-requests-in-flight.md).
 @Suite("Compatibility of library and crashd")
 struct CompatibilityTests {
-  /// Reads the recorded pages.
+  /// Returns the recorded ring.
   ///
-  /// The file contains only the pages that are not zero, each after its offset.
+  /// The file contains only the pages that are not zero, each of them after its offset in the ring.
   private func recordedRing() throws -> [UInt8] {
     let path = #filePath.dropLast("CompatibilityTests.swift".count) + "Recorded/ring-5.pages"
     let pages = Array(try Data(contentsOf: URL(fileURLWithPath: String(path))))

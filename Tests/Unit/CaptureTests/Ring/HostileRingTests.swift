@@ -143,7 +143,8 @@ struct HostileRingTests {
         shared.ring.set(\cs_ring_slot.state, at: TestRing.slot(0), UInt64(CS_RING_STATE_WRITING))
         shared.ring.addRecord(
           slot: 0, message: letter == 0x61 ? "a" : "b", stack: [UInt8](repeating: letter, count: 4096))
-        // The pause between two writes varies, so that the reader can copy the whole ring during some of the pauses.
+        // The pause between two writes varies, so that the reader can copy the whole ring in some pauses, but not in
+        // others.
         for _ in 0..<generator.next() % 10_000 where shared.isDone.load(ordering: .relaxed) { break }
       }
     }

@@ -46,7 +46,7 @@ struct ImageTests {
     let ring = TestRing()
     ring.addImage(0, start: 0x1000)
     ring.addImage(1, start: 0x2000)
-    // The program loaded this image at the address of the first image, after it had unloaded the first image.
+    // The program unloaded image 0, and then loaded image 2 at the same address.
     ring.addImage(2, start: 0x1000)
     ring.addRecord(
       slot: 0,

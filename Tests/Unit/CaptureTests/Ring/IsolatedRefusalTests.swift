@@ -7,7 +7,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests traps that end the process although they occur in isolated work.
+/// Tests traps that end the process although they occur in isolated work (`Shield.isolated`).
 ///
 /// Each test runs in its own process.
 @Suite("Isolated work: traps that are not contained", .unlessSanitized)
@@ -78,7 +78,7 @@ struct IsolatedRefusalTests {
     await #expect(processExitsWith: .signal(trapSignal)) {
       await mustCrash {
         startShield()
-        // Never frees the string, because the function keeps the pointer until the process ends.
+        // The string is never freed, because the function keeps the pointer until the process ends.
         unsafe cs_testing_contained_ignore(strdup("libc.so"))
         guard Shield.status.containmentObstacle == "the C library is not found among the images" else {
           complain("no reason")
@@ -168,12 +168,12 @@ private enum Lazy {
 @_silgen_name("fork")
 private func fork_() -> pid_t
 
-/// The handler that was installed before the test's handler.
+/// The signal handler that `chainHandler` replaces: that of the shield.
 ///
 /// Invariant: the variable is written once, before another handler can read it.
 nonisolated(unsafe) private var before = sigaction()
 
-/// Installs a handler that calls the handler before it.
+/// Installs a signal handler that calls the shield's handler.
 private func chainHandler() {
   var action = sigaction()
   action.sa_flags = SA_SIGINFO | SA_ONSTACK

@@ -5,7 +5,8 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests how a trap in isolated async work affects tasks, actors and gates (ExclusiveGate).
+/// Tests how a trap in isolated async work (`Shield.isolated`) affects tasks, actors and locks of the shield
+/// (`ExclusiveGate`).
 ///
 /// Each test runs in its own process.
 @Suite("Isolated work: tasks", .unlessSanitized)
@@ -111,7 +112,7 @@ struct IsolatedTaskTests {
         let outside = threadNumber()
         return (await Elsewhere.shared.threadNumber(), (outside, threadNumber()))
       }
-      // The work resumes on its own thread, and not on the thread of the actor.
+      // After the call of the actor, the work resumes on its own thread, and not on the thread of the actor.
       Glibc.exit(inside != outside.0 && outside.0 == outside.1 ? rightStatus : 1)
     }
   }

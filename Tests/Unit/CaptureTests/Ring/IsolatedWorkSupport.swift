@@ -1,4 +1,4 @@
-// Code that the tests of isolated work share. It runs in the processes that these tests start.
+// Code that the tests of isolated work (`Shield.isolated`) share. It runs in the processes that these tests start.
 import CShim
 import CShimRing
 import CrashRing
@@ -25,8 +25,8 @@ let rightStatus: Int32 = 42
 
 /// Runs work that must end the process.
 ///
-/// An error that leaves the body of an exit test would end the process with SIGILL, as a trap does. Therefore this
-/// function catches the error.
+/// This function catches an error of the work, because an error that leaves the body of an exit test ends the process
+/// with SIGILL, as a trap does.
 func mustCrash(_ work: () async throws -> Void) async {
   do { try await work() } catch { complain("not crashed: \(error)") }
   complain("not crashed")
@@ -45,7 +45,7 @@ func complain(_ text: String) -> Never {
   Glibc.exit(1)
 }
 
-/// Traps with a message if the number is divisible by ten.
+/// Traps with a runtime error message if the number is divisible by ten.
 @inline(never)
 func shelf(_ number: Int) -> Int {
   if opaque(number) % 10 == 0 { fatalError("shelf \(number) is empty") }
@@ -64,7 +64,7 @@ func trapAtHome() async { _ = shelf(0) }
 @inline(never)
 func threadNumber() -> pid_t { thread_() }
 
-/// An actor that does not run on the thread of the isolated work.
+/// An actor that runs on a thread other than that of the isolated work.
 actor Elsewhere {
   static let shared = Elsewhere()
   private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -98,7 +98,8 @@ func incidents() throws -> [Incident] { try ring().incidents }
 
 /// Checks that this process has recorded `count` incidents of isolated work.
 ///
-/// Each of these incidents must be one trap, with its message and stack.
+/// Checks that the ring has `count` incidents: contained traps, each with its stack, and with its message if
+/// `haveWords`.
 func check(incidents count: Int, haveWords: Bool = true) throws {
   let contents = try ring()
   let incidents = contents.incidents

@@ -7,7 +7,8 @@ import Synchronization
 import TestKit
 import Testing
 
-/// Tests traps that end the isolated work but not the process, and the incidents that they leave in the ring.
+/// Tests traps that end isolated work (`Shield.isolated`) but not the process, and the incidents that they leave in the
+/// ring.
 ///
 /// Each test runs in its own process.
 @Suite("Isolated work", .unlessSanitized)
@@ -128,27 +129,27 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("halted threads of contained traps block neither a change of the user nor the exit of the process")
+  @Test("the halted threads of contained traps block neither a change of the group nor the exit of the process")
   func afterwards() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
       for _ in 0..<3 { _ = try? Shield.isolated { shelf(0) } }
-      // glibc makes every thread change its group id, and waits for all of them.
+      // For setgid(), glibc makes every thread change its group id, and waits for all of them.
       guard setgid(getgid()) == 0, Shield.containedFaultCount == 3 else { Glibc.exit(1) }
       print("a line")
       Glibc.exit(rightStatus)
     }
   }
 
-  @Test("a halted thread waits in a system call that no seccomp filter can refuse")
+  @Test("the halted thread of a contained trap waits in a system call that no seccomp filter can refuse")
   func parked() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
       _ = try? Shield.isolated { shelf(0) }
       guard let thread = try incidents().first?.useTid else { complain("no incident") }
       while true {
-        // The second argument is the futex operation: first FUTEX_WAKE_PRIVATE, which wakes the caller, and then
-        // FUTEX_WAIT_PRIVATE (0x80), in which the thread remains.
+        // The second argument of futex() is the operation. The thread first wakes the caller (FUTEX_WAKE_PRIVATE), and
+        // then remains in FUTEX_WAIT_PRIVATE (0x80).
         switch try systemCall(of: thread) {
         case .inside(number: SYS_futex_, let arguments) where arguments.dropFirst().first == "0x80":
           Glibc.exit(rightStatus)
@@ -242,7 +243,7 @@ private func isEndedFromWithin() -> Bool {
 /// In an async function, Swift resolves `Shield.isolated` to the asynchronous overload, even for synchronous work.
 private func emptyShelf() async throws { _ = try await Shield.isolated { shelf(0) } }
 
-/// Whether a thread is in a system call.
+/// What a thread does, from /proc.
 private enum ThreadPlace {
   case inside(number: Int, arguments: ArraySlice<Substring>)
   /// The thread runs, or waits in the kernel outside of a system call.

@@ -31,7 +31,7 @@ struct RecordLineReaderTests {
     }
   }
 
-  /// Puts these pieces into a payload with a correct checksum, and returns the reason why the reader refuses them.
+  /// Returns the reason why the reader refuses a payload with these pieces and a correct checksum.
   private static func reason(_ pieces: [UInt8]) -> String? {
     guard case .malformed(let why) = error(TestRecordLine.text(TestRecordLine.payload(pieces))) else { return nil }
     return why
@@ -64,7 +64,7 @@ struct RecordLineReaderTests {
     #expect(try RecordLine(text + "2026-11-29").pieces == RecordLine(text).pieces)
   }
 
-  @Test("the counts of cut items are read as losses, except the count for memory")
+  @Test("the counts of items that were cut from a record line are read as losses, except the count for memory")
   func cut() throws {
     let text = TestRecordLine.text(of: Self.ring().bytes, head: [3, 0, 70, 1, 9_000, 0, 4, 65_535])
     let cut = try RecordLine(text).cut
@@ -134,13 +134,13 @@ struct RecordLineReaderTests {
     #expect(Self.error(TestRecordLine.text(of: empty.bytes)) == .noCrash)
   }
 
-  @Test("a coded word is relative to the base that its code selects")
+  @Test("a word in a record line is decoded relative to the base that its code selects")
   func words() throws {
     let (first, second) = (UInt64(0x7f12_3456_7890), UInt64(0x55aa_0000_1000))
     func literal(_ base: UInt8, _ value: UInt64, _ bytes: Int) -> [UInt8] {
       [base << 4 | UInt8(bytes)] + (0..<bytes).map { UInt8(truncatingIfNeeded: value >> (8 * UInt64($0))) }
     }
-    // Swift 6.2 would take too long to type-check one expression.
+    // Several statements, because Swift 6.2 would take too long to type-check one expression.
     var words = literal(0, TestRecordLine.zigzag(Int64(first)), 6)  // base 1
     words += literal(0, TestRecordLine.zigzag(Int64(second)), 8)  // base 2
     words += literal(1, TestRecordLine.zigzag(-0x10), 1)  // relative to the first word, and base 1 afterwards

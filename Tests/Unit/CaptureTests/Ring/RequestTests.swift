@@ -92,7 +92,7 @@ struct RequestTests {
     let damaged = try ring.contents()
     #expect(damaged.records.map(\.message) == ["message"] && damaged.records[0].request == nil)
     #expect(damaged.losses == ["requests": 1])
-    // The length is invalid, but the CRC is correct.
+    // Now the length of the tags is invalid, but the CRC is correct.
     ring.set(\cs_ring_request.tag_bytes, at: Self.slotRequest, 300)
     ring.commitRequest(slot: 0)
     #expect(try ring.contents().records[0].request == nil)
@@ -113,7 +113,7 @@ struct RequestTests {
     let text = String(repeating: "a", count: 232)
     ring.addBreadcrumb(ticket: 0, text)
     ring.addRecord(slot: 0, message: "message")
-    // These bytes are reserved in version 5 of the ring format.
+    // In version 5 of the ring format, these bytes are reserved, and must not be read as a request.
     ring.addRequest(at: Self.slotRequest, number: 5)
     ring.useRequests(4_096)
     ring.set(\cs_ring_header.request_lookup, 2)

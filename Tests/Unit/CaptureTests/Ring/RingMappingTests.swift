@@ -35,14 +35,14 @@ struct RingMappingTests {
     #expect(contents.records.map(\.message) == ["first", "last"])
     #expect(contents.losses == [:])
     _ = mapping.observations(usedBy: file.descriptor)
-    // Reading a used slot reads the whole record, which has five pages. This allocates the pages in the file. In the
-    // ring of a process, the writer has already allocated these pages.
+    // Reading a used slot reads its whole record, and so allocates its five pages in this file. In the ring of a
+    // process, the writer has already allocated them.
     #expect(try file.blocks() - before <= 2 * 5 * 4_096 / 512)
     // After the descriptor is closed, the mapping reads all pages, with the same result.
     #expect(mapping.contents().records.map(\.message) == ["first", "last"])
   }
 
-  @Test("after two calls of keepPages(), pages that are read stay mapped until the second letGoOfPages()")
+  @Test("after two calls of keepPages(), pages that are read stay resident until the second letGoOfPages()")
   func keptPages() throws {
     let file = try TestFile.memory()
     defer { file.close() }

@@ -118,8 +118,8 @@ struct RingReaderTests {
     ring.set(\cs_ring_record.sequence, at: TestRing.record(1), 1)
     ring.commit(slot: 1)
     #expect(reader.contents().records.map(\.slot) == [1])
-    // The process survived the crash in slot 1. The later fault in slot 0 ended it. The header need not count the
-    // survived crash, because the handler updates this count only at the next crash.
+    // Now slot 0 is the later crash: the process survived the crash in slot 1, and ended by that in slot 0. The header
+    // need not count the survived crash, because the handler updates the count only at the next crash.
     ring.set(\cs_ring_record.sequence, at: TestRing.record(0), 2)
     ring.commit(slot: 0)
     ring.set(\cs_ring_slot.state, at: TestRing.slot(0), 1 << 2 | UInt64(CS_RING_STATE_PENDING))

@@ -3,7 +3,8 @@ import CrashRing
 import Testing
 
 struct RingStampTests {
-  @Test("a ring's stamp changes with a committed record, a slot being written, or a thread's answer")
+  @Test(
+    "a ring's stamp (its state in short) changes with a committed record, a slot being written, or a thread's answer")
   func changes() throws {
     let file = try TestFile.memory()
     defer { file.close() }
@@ -32,7 +33,7 @@ struct RingStampTests {
     #expect(!asked.isSettled && asked != second)
   }
 
-  @Test("a ring's stamp changes with records and loss counters only")
+  @Test("the stamp of a ring changes with records and loss counters, and with nothing else")
   func rest() throws {
     let file = try TestFile.memory()
     defer { file.close() }

@@ -48,7 +48,7 @@ struct TestFile {
     return Int(status.st_blocks)
   }
 
-  /// The resident memory of this process that belongs to the file, in KiB: the `Rss` of its mappings (proc(5)).
+  /// The resident memory of this process's mappings of the file, in KiB: the sum of their `Rss` (proc(5)).
   func residentKiB() throws -> Int {
     var status = stat()
     // fstat writes one struct stat.

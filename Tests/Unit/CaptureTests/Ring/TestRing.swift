@@ -2,7 +2,7 @@ import CShimRing
 import CrashRing
 import Glibc
 
-/// A ring in memory, with valid contents like those of a host process, or with hostile contents.
+/// A ring in memory, which a test fills with valid contents like those of a program, or with hostile contents.
 @safe
 final class TestRing {
   /// The memory of the ring.
@@ -199,7 +199,7 @@ extension TestRing {
     set(\cs_ring_header.drain_end, end)
   }
 
-  /// Sets the CRC of the request in a slot to match the current bytes of the request.
+  /// Sets the CRC of the request in a slot to that of its current bytes.
   func commitRequest(slot: Int) {
     let base = Self.slot(slot) + fieldOffset(\cs_ring_slot.request)
     // Invariant: the request of the slot lies inside the ring.
@@ -207,7 +207,7 @@ extension TestRing {
     set(\cs_ring_slot.request_crc, at: Self.slot(slot), crc)
   }
 
-  /// Adds a breadcrumb as the library does: it overwrites the breadcrumb whose ticket is lower by 128.
+  /// Adds a breadcrumb as the library does: it overwrites the one whose ticket (sequence number) is lower by 128.
   func addBreadcrumb(ticket: UInt64, _ text: String, level: UInt8 = 0, category: String = "", metadata: String = "") {
     let base = Self.breadcrumb(Int(ticket % UInt64(CS_RING_BREADCRUMB_LIMIT)))
     set(\cs_ring_breadcrumb.sequence, at: base, ticket + 1)
@@ -320,9 +320,9 @@ extension TestRing {
 
   static func threadRecord(_ index: Int) -> Int { thread(index) + fieldOffset(\cs_ring_thread.record) }
 
-  /// Writes the entry of a thread of the thread sweep.
+  /// Writes the entry of a thread in the thread sweep, in which the handler asks all threads for their stacks.
   ///
-  /// The thread has answered the sweep, or it has not.
+  /// `answer` states whether and how the thread answered.
   func addThread(
     _ index: Int, tid: Int32, name: String = "", answer: cs_ring_answer = .CS_RING_ANSWER_WHOLE,
     runState: Character? = nil, frames: [cs_ring_frame] = []

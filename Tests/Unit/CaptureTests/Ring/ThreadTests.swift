@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Threads that did not crash")
 struct ThreadTests {
-  @Test("swept threads are read in the order of the sweep, with their frames and images")
+  @Test("the threads of a thread sweep are read in the order of the sweep, with their frames and images")
   func threads() throws {
     let ring = TestRing()
     ring.addImage(0, start: 0x40_0000, path: "/srv/shop")
@@ -63,7 +63,7 @@ struct ThreadTests {
     let ring = TestRing()
     ring.addThread(0, tid: 11)
     ring.set(\cs_ring_thread_record.tid, at: TestRing.threadRecord(0), 99)
-    // The lengths are invalid, but the CRC is correct.
+    // In the records of the next threads, a length is invalid, but the CRC is correct.
     ring.addThread(1, tid: 12)
     ring.set(\cs_ring_thread_record.frame_count, at: TestRing.threadRecord(1), 155)
     ring.commit(thread: 1)

@@ -8,9 +8,7 @@ import FoundationEssentials
 import Glibc
 import Testing
 
-/// Reads rings that the shield itself wrote.
-///
-/// Other tests construct their rings.
+/// Reads rings that the shield itself wrote; other tests construct their rings.
 ///
 /// Each test runs in its own process, because the writer can be started only once per process.
 @Suite("A ring that the capture wrote")
@@ -150,7 +148,7 @@ struct WrittenRingTests {
     #expect(record.frames.count > 5 && record.frames.count { !$0.isAsync } == record.frameTotal)
     #expect(record.frames.first?.trust == .context && record.frames.first?.isExact == true)
     #expect(record.frames.allSatisfy { $0.image != nil })
-    // The recorded stack starts at the red zone below the stack pointer.
+    // The recorded stack starts with the red zone, which is below the stack pointer.
     let stackPointer = record.registers[architecture.stackPointer]
     #expect(record.stackStart <= stackPointer && stackPointer < record.stackStart + UInt64(record.stack.count))
     #expect(contents.annotations == ["version": "1.2.3"] && contents.breadcrumbs.last?.text == "last")

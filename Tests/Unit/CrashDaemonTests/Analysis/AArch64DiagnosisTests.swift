@@ -13,8 +13,8 @@ struct AArch64DiagnosisTests {
   private static let trap: UInt32 = 0xd420_0020  // brk #1
   private static let load: UInt32 = 0xf940_0c00  // ldr x0, [x0, #0x18]
   private static let store: UInt32 = 0xf900_0c00  // str x0, [x0, #0x18]
-  /// Exception syndromes: of a read, a write and a fetch of an unmapped page, and of a write that the permissions
-  /// forbid.
+  /// Exception syndromes of a read, a write and an instruction fetch of an unmapped page, and of a write that the
+  /// page's permissions forbid.
   private static let (read, write, fetch, denied) =
     (0x9200_0006 as UInt64, 0x9200_0046 as UInt64, 0x8200_0006 as UInt64, 0x9200_004f as UInt64)
 
@@ -46,7 +46,7 @@ struct AArch64DiagnosisTests {
     #expect(Set(report.threads[0].registers.keys) == names && report.threads[0].registers["pc"] == 0x10010)
   }
 
-  @Test("one function tells a trap from a breakpoint and from an illegal instruction")
+  @Test("the instruction distinguishes a trap, a breakpoint, an illegal instruction and a privileged one")
   func instructions() {
     func rule(_ signal: Int32, _ code: Int32, _ words: [UInt32]) -> String {
       Self.diagnosis(.sampleAArch64(signal: signal, code: code, address: 0x10010, words: words)).rule
@@ -81,7 +81,7 @@ struct AArch64DiagnosisTests {
     let (read, write) = ("Null pointer: read of offset 24 of null.", "Null pointer: write to offset 24 of null.")
     #expect(sentence(Self.read, [Self.load]) == read && sentence(0, [Self.load]) == read)
     #expect(sentence(Self.write, [Self.store]) == write && sentence(0, [Self.store]) == write)
-    // An atomic operation reads and writes.
+    // An atomic operation, which reads and writes, is reported as a write.
     #expect(sentence(Self.write, [0xb820_0020], address: 0) == "Null pointer: write to address 0.")
     #expect(sentence(Self.fetch, [], pc: 0, address: 0) == "The program called through a null function pointer.")
     #expect(sentence(0, [], pc: 0, address: 0) == "The program called through a null function pointer.")
@@ -130,7 +130,7 @@ struct AArch64DiagnosisTests {
       #expect(diagnosis.rule == "non-canonical-operand")
       #expect(diagnosis.evidence?.contains("([x0, #0x18])") == true)
     }
-    // If the record has no instruction, only the address shows the cause.
+    // In this record without an instruction, only the address shows the cause.
     #expect(Self.diagnosis(.sampleAArch64(address: bad)).rule == "non-canonical")
     // A jump to a non-canonical address has the diagnosis of a bad jump.
     #expect(Self.diagnosis(.sampleAArch64(address: bad, pc: bad, esr: Self.fetch)).rule == "jump-to-unmapped")
@@ -173,7 +173,7 @@ struct AArch64DiagnosisTests {
     #expect(diagnosis.evidence?.hasPrefix("x0 of the faulting [x0, #0x18] is null, loaded from 0xaaaa55764a38") == true)
   }
 
-  @Test("a call through a freed block is a use-after-free, although pc lacks the top byte of the target")
+  @Test("a call through a freed block is a use-after-free, even if pc lacks the top byte of the target")
   func freedTarget() {
     let (block, key) = (0xaaaa_5576_4a20 as UInt64, 0x8d52_38a1_0f3c_5b77 as UInt64)
     // The last word of the block is the second word of an empty string.
@@ -194,10 +194,10 @@ struct AArch64DiagnosisTests {
     #expect(rule(SIGSEGV, esr: Self.fetch, [1: key, 8: block]) == "dangling-call")
     #expect(rule(SIGSEGV, esr: Self.fetch, [1: key]) == "dangling-remains")
     #expect(rule(SIGBUS, esr: 0x8a00_0000, [1: key, 8: block]) == "dangling-call")
-    // No register has the target any more.
+    // No register contains the target of the call.
     #expect(rule(SIGSEGV, esr: Self.fetch, [8: block]) == "jump-to-unmapped")
     #expect(rule(SIGBUS, esr: 0x8a00_0000, [8: block]) == "misaligned-access")
-    // A null pointer has no tag.
+    // A target of 0 is a null pointer, even if a register has a value with a top byte and the same lower bytes.
     #expect(rule(SIGSEGV, esr: Self.fetch, target: 0, [1: emptyString, 20: block]) == "null-call")
   }
 
@@ -270,7 +270,7 @@ struct AArch64FirstFaultTests {
       information[0] = UInt64(UInt32(bitPattern: signal))
       (information[1], information[2]) = (UInt64(UInt32(bitPattern: code)), address)
     }
-    var context = [UInt64](repeating: 0, count: 22 + 1)  // the siginfo up to and including the fault address
+    var context = [UInt64](repeating: 0, count: 22 + 1)  // up to and including the fault address
     context[22] = address
     var general = [UInt64](repeating: 0x77, count: 31)
     general[0] = 0
@@ -320,7 +320,7 @@ struct AArch64FirstFaultTests {
     sent = Self.record(SIGSEGV, code: 1, address: 8, esr: 0x9200_0046)
     sent.frames[3].pc = 0x10034
     #expect(FirstFault(sent, pid: 99) == nil)
-    // The analysis must not trap for any shorter stack, or for any changed byte in the context.
+    // The analysis must not trap if the stack is cut at any length, or if any byte of the signal frame is changed.
     let whole = sent.stack
     sent.frames[3].pc = 0x10030
     for count in stride(from: 0, to: whole.count, by: 8) {
@@ -348,7 +348,7 @@ struct AArch64FirstFaultTests {
     #expect(try rule(SIGSEGV, esr: 0, fault: 0, x0: 0, [store]) == "null-pointer-offset")
     #expect(try rule(SIGSEGV, esr: 0, fault: 0, x0: 0x0041_0000_0000_0000, [store]) == "non-canonical-operand")
     #expect(try rule(SIGTRAP, esr: 0, fault: 0, x0: 0, [0xd420_0020]) == "trap")
-    // The syndrome belongs to an earlier fault, because the current instruction accesses another address.
+    // Here the syndrome belongs to an earlier fault: the current instruction accesses another address.
     #expect(try rule(SIGSEGV, esr: 0x9200_0046, fault: 0x18, x0: 0x9_0000, [store]) == "raised-signal")
     #expect(try rule(SIGTRAP, esr: 0, fault: 0, x0: 0, [store]) == "raised-signal")
   }

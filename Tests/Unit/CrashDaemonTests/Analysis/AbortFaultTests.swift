@@ -6,10 +6,14 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Tests the analysis of `abort()` in the first process of a PID namespace, where SIGABRT has no effect.
+/// Tests the analysis of `abort()` in the first process of a PID namespace.
+///
+/// There SIGABRT has no effect, and `abort()` then ends the process by a fault.
 @Suite("The fault by which abort() ends a process")
 struct AbortFaultTests {
-  /// The record of a SIGABRT that a function of glibc sends, below three callers: `pthread_kill`, `raise` and `abort`.
+  /// The record of the SIGABRT that `abort()` sends.
+  ///
+  /// Its callers are `pthread_kill`, `raise` and `abort`.
   private static func abort() -> CrashRecord {
     CrashRecord.sample(
       signal: SIGABRT, code: -6,

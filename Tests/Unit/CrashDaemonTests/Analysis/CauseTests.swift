@@ -44,11 +44,11 @@ struct CauseTests {
     #expect(DiagnosisRule.diagnose(fatal, at: nil).sentence == "Swift stopped the program: the second thing….")
     #expect(fatal.reason == "shop/Cart.swift:12: Fatal error: the second thing\nhas two lines")
     #expect(fatal.earlierWarnings == [String(Self.leak.dropLast())])
-    // The message is that of a Swift runtime failure, but not the cause, because the program itself called abort().
+    // The message of a Swift runtime failure is not the cause if the program itself called abort().
     let aborted = facts(SIGABRT, [Self.frame("abort"), Self.own, Self.assertion])
     #expect(DiagnosisRule.diagnose(aborted, at: nil).cause == "abort")
     #expect(aborted.reason.isEmpty && aborted.earlierWarnings?.count == 3)
-    // The message is not the cause of a memory fault, because the runtime ends programs by traps.
+    // The message is not the cause of a memory fault, because a runtime failure ends the program by a trap.
     let fault = CrashFacts(record: .sample(address: 8, message: text), pid: 99, frames: [Self.own])
     #expect(fault.reason.isEmpty && fault.earlierWarnings?.count == 3)
   }
@@ -106,8 +106,8 @@ struct CauseTests {
       let report = try #require(RingContents.sample([record]).report(SampleSymbols(chains: [0x10: [failure] + chain])))
       return try #require(report.threads[0].frames.first { $0.isOwn })
     }
-    // The innermost function is the subscript of the runtime, which was inlined. Its caller is a function of the
-    // program, which was also inlined.
+    // The innermost function is an inlined subscript of the runtime. Its caller is an inlined function of the program,
+    // which contains the `!`.
     let lookup = try find([
       frame("$sSDyq_SgxcigSS_SiTg5", 7, 23, true), frame("$s4shop6lookupySiSgSS_tF", 2, 75, true),
       frame("$s4shop1aySiSSF", 7, 11, false),
@@ -148,14 +148,13 @@ struct CauseTests {
     // The inlined function belongs to the runtime, so the debug information has no declaration for it.
     let lookup = Self.function("$sSDyq_SgxcigSS_SiTg5", at: 20, 4, declaredAt: nil)
     #expect(place([lookup, unwrap]) == "$s4shop6unwrapyS2iF:20:4 of 1")
-    // The inlined function itself trapped, and not its caller. The inlined function itself trapped, and not its caller.
-    // First it is declared above its caller, and then below.
+    // The inlined function itself trapped, and not its caller. First it is declared above its caller, and then below.
     let index = Self.function("$s4shop5indexyS2iF", at: 9, 3, declaredAt: 8)
     let below = Self.function("$s4shop5belowyS2iF", at: 33, 3, declaredAt: 30)
     #expect(place([index, unwrap]) == "$s4shop5indexyS2iF:9:3 of 2")
     #expect(place([below, unwrap]) == "$s4shop5belowyS2iF:33:3 of 2")
-    // The following three cases: the caller was itself inlined into the function `outer`; the trap is in a closure; the
-    // trap follows a closure that has ended.
+    // In the next three cases, the caller was itself inlined into the function `outer`, the trap is in a closure, and
+    // the trap follows a closure that has ended.
     let outer = Self.function("$s4shop5outeryS2iF", at: 41, declaredAt: 40, inline: false)
     #expect(place([half, unwrap, outer]) == "$s4shop6unwrapyS2iF:20:4 of 2")
     let closure = Self.function("$s4shop5outeryS2iFS2iXEfU_", at: 42, declaredAt: 41)
@@ -273,13 +272,12 @@ struct CauseTests {
       #expect(
         say(Self.heldFacts("Session.total()", self: 0x5582_0000, other: held, words: [living])).cause
           == "null-pointer-offset")
-      // The object in the register is running its own deinit, which the policy `absorb` deferred. Therefore a failure
-      // in this deinit is not a use of a freed object.
+      // A failure in the object's own deinit, which the policy `absorb` deferred, is not a use of a freed object.
       var deferred = Self.heldFacts("Session.deinit", self: held)
       deferred.frames.append(Self.frame("cs_evict_deferred"))
       #expect(say(deferred).cause == "null-pointer-offset")
-      // The fault address is wild, and the program did not read it from the quarantined object. A pointer from this
-      // object would be null, because the quarantine sets the object to zeros.
+      // A wild fault address does not come from the quarantined object: the quarantine sets the object to zeros, so a
+      // pointer from it would be null.
       #expect(say(Self.heldFacts("Session.total()", self: held, address: 0x5555_0000_0010)).cause == "wild-pointer")
     }
 
@@ -297,8 +295,8 @@ struct CauseTests {
       let inHeap: [UInt64] = [0x7f12_3400_0030]
       #expect(say(next ^ (block >> 12), inHeap) == "dangling")
       #expect(say(block >> 12, inHeap) == "dangling")
-      // The diagnosis is a wild pointer if no value points into the arena, if the block is in another arena, or if the
-      // link is not mangled.
+      // The diagnosis is a wild pointer if no value in the record points into the arena, if the block is in another
+      // arena, or if the link is not mangled (XORed with the shifted address of its block).
       #expect(say(next ^ (block >> 12), [0x7f55_3400_0030]) == "wild-pointer")
       #expect(say(next ^ (0x7f52_3412_4a20 >> 12), inHeap) == "wild-pointer")
       #expect(say(next, inHeap) == "wild-pointer")

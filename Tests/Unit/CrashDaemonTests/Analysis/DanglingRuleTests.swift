@@ -8,9 +8,10 @@ import Testing
 @testable import CrashDaemon
 
 #if arch(x86_64)
-  /// Tests the use-after-free rules with states of freed blocks that were measured in real programs.
+  /// Tests the use-after-free rules with states of freed heap blocks that were measured in real programs.
   ///
-  /// A freed block is evidence only if the fault depends on it.
+  /// tcache, fast bins and bins are glibc's lists of freed blocks; the tcache key is the second word of a block in a
+  /// tcache. A freed block is evidence only if the fault depends on it.
   @Suite("The diagnosis of freed memory")
   struct DanglingRuleTests {
     static let heap = HeapFacts(key: 0x8dd2_38a1_0f3c_5b77, range: 0x5555_5576_0000..<0x5555_5580_0000)
@@ -67,8 +68,8 @@ import Testing
       let session = "V r 13 0 0 session\nT 0 Session\nS 56\n"
       #expect(say(0x41, session).hasSuffix("is its first word; the code expects an instance of Session"))
       #expect(say(0x41, "C 56 Session\n").hasSuffix("; the code names Session"))
-      // The report names no class if the block is not as large as an object of the class, or if several classes have
-      // this size.
+      // The report names no class if the block does not have the size of an object of the class, or if several classes
+      // have this size.
       for text in [say(0x81, session), say(0x41, "C 56 Session\nC 50 Order\n")] { #expect(!text.contains("the code")) }
     }
 
@@ -92,7 +93,7 @@ import Testing
           words: [mangled, key], registers: [rsi: key, rdi: block + 8],
           instruction: [0xf0, 0x48, 0x0f, 0xc7, 0x0c, 0xf5, 0x10, 0, 0, 0], code: 128)
       ),
-      // The program releases a freed block after two stray retains, which have changed the tcache key in the block.
+      // As before, but two stray retains of the freed block have changed its tcache key.
       (
         "dangling-operand",
         Fault(
@@ -128,7 +129,7 @@ import Testing
           words: [mangled, key], registers: [rax: mangled, r13: block], instruction: [], address: 0x7_1234_5678,
           pc: 0x7_1234_5678, more: [MemoryWords.Piece(start: mangled, bytes: bytes([1, 0x7_1234_5678]))])
       ),
-      // No register contains a pointer to the block.
+      // No register contains a pointer to the block; its words are still in registers.
       (
         "dangling-remains",
         Fault(
@@ -162,9 +163,9 @@ import Testing
           words: [mangled, key], registers: [rax: mangled, rdi: block], instruction: [], address: 0x571, pc: 0x571,
           more: [MemoryWords.Piece(start: mangled, bytes: bytes([1, 0x571]))])
       ),
-      // The program no longer has a pointer to the block. It has only the block's first word. The first block has a
-      // successor in its list; the second block is the last one of its list. In these two cases, the fault address
-      // comes from the first word of the block. In the third case, the first word is the target of a call.
+      // Three cases without a pointer to the block, only with its first word. In the first two, the fault address comes
+      // from this word; the block has a successor in its list, or is the last one. In the third case, the word is the
+      // target of a call.
       (
         "dangling-remains",
         Fault(words: [], registers: [rax: mangled], instruction: [0x48, 0x8b, 0x40, 0x10], address: mangled + 0x10)
@@ -417,8 +418,8 @@ import Testing
         words: [wild, 0x1_0000_0001], registers: [Self.rax: wild, Self.rdi: Self.block], instruction: load,
         address: wild + 0x10)
       #expect(Self.diagnosis(node).cause == "wild-pointer")
-      // The first word can be the address of a class. Then the object was deinitialized, but the record does not prove
-      // this.
+      // The first word could be the address of a class. The object would then be deinitialized, but the record does not
+      // prove this.
       let object = Fault(
         words: [Self.block + 0x100, 0x1_0000_0003], registers: [Self.rax: Self.block + 0x100, Self.rdi: Self.block],
         instruction: load, address: Self.block + 0x110)

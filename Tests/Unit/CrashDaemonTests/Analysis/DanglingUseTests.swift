@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Incidents in the statistics of use-after-frees")
 struct DanglingUseTests {
-  /// Calls `body` with the data that the policy records about a process with this ring.
+  /// Lets the protection policy read the ring of a process, and calls `body` with the policy and the program's key.
   private static func seen(
     _ prepare: (inout TestRing) -> Void, _ body: (PolicyKeeper, ServiceKey) async throws -> Void
   ) async throws {
@@ -30,14 +30,14 @@ struct DanglingUseTests {
     #expect(try daemon.store.danglingStates().count == 1)
   }
 
-  @Test("use-after-frees in guard slots are hits of their class, without a measured delay")
+  @Test("use-after-frees in guard pages count as hits of their class, without a measured delay")
   func slots() async throws {
     try await Self.seen { ring in
       for (index, kind) in (1...7 as ClosedRange<UInt32>).enumerated() {
         ring.addIncident(index, key: UInt64(kind), subject: "App.Session", count: 1, mode: 0)
         ring.makePageIncident(index, kind: kind, amount: 16)
       }
-      // The mode of this incident means that a crash follows. Nevertheless the policy counts the incident.
+      // The mode of this incident means that a crash follows; the policy counts it, too.
       ring.addIncident(7, key: 8, subject: "App.Session", count: 1, mode: 4)
       ring.makePageIncident(7, kind: 1, amount: 16, method: 0x10010)
       // The memory of this incident has no class, so the incident is not a hit (a detected access) of a class.
@@ -49,7 +49,8 @@ struct DanglingUseTests {
       #expect(statistics.delays.total.seen == 0)
       let view = try #require(await policy.reports([key]).first)
       #expect(view.days.map(\.hits) == [3])
-      // These hits make the class a suspect, as hits in the quarantine do.
+      // These hits make the class a suspect, as hits in the quarantine do. With automatic protection, the policy
+      // therefore protects it.
       await policy.change([key], RuleChange(allowsAutomaticProtection: true))
       #expect(await policy.board.plan(of: key)?.words.map(\.name) == ["App.Session"])
     }

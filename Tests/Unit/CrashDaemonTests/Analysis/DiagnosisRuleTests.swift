@@ -42,8 +42,8 @@ struct DiagnosisRuleTests {
       cause: "protected-memory", record: .sample(code: 4, address: 0x55aa_0000, errorCode: 0x25),
       says: "may not be read"),
     Case(cause: "non-canonical", record: .sample(code: 128, address: 0), says: "no pointer can have"),
-    // The address is non-canonical and based on rbp. Therefore the processor raises a stack fault (#SS), for which the
-    // kernel sends SIGBUS.
+    // If a non-canonical address is based on rbp, the processor raises a stack fault (#SS), for which the kernel sends
+    // SIGBUS.
     Case(cause: "non-canonical", record: .sample(signal: SIGBUS, code: 128), says: "no pointer can have"),
     Case(
       cause: "privileged-instruction", record: .sample(code: 128, instruction: [0xf4]), says: "only the kernel may use"),
@@ -56,23 +56,23 @@ struct DiagnosisRuleTests {
       cause: "stack-overflow",
       record: .sample(
         code: 2, address: sp - 8, sp: sp, errorCode: 6, depth: 20, stackStart: sp, stack: [1]), says: "20 calls deep"),
-    // The innermost frame is large. The stack pointer is deep in the guard pages, and the fault address is far above
-    // the stack pointer.
+    // The innermost frame is large, so the stack pointer is deep in the guard pages, and the fault address is far above
+    // it.
     Case(
       cause: "stack-overflow",
       record: .sample(
         code: 2, address: sp + 20_000, sp: sp, errorCode: 6, depth: 20, stackStart: sp + 20_480, stack: [1]),
       says: "20 calls deep"),
-    // The unwinder stopped before the end of the stack. Therefore the stack pointer can be wrong, and the fault need
-    // not be an overflow.
+    // The unwinder stopped before the end of the stack, so the stack pointer can be wrong, and the fault need not be an
+    // overflow.
     Case(
       cause: "stack-overflow",
       record: .sample(
         code: 2, address: sp + 20_000, sp: sp, errorCode: 6, depth: 20, unwindStop: 3, stackStart: sp + 20_480,
         stack: [1]),
       says: "overflowed, or"),
-    // The record contains the stack memory at the fault address, so this memory was readable. The page of the fault
-    // address is read-only, and not a guard page.
+    // The record contains the memory at the fault address, so its page is readable. It is read-only, and not a guard
+    // page.
     Case(
       cause: "read-only-write",
       record: .sample(

@@ -38,8 +38,7 @@ import Testing
         let report = try #require(builder.report(id: "ab"))
         let diagnosis = report.diagnosis
         #expect(diagnosis.rule == rule)
-        // The class that the code expects is not in `className`, because `className` names only a class that the
-        // operator can protect.
+        // The expected class is not in `className`, which names only a class that the operator can protect.
         #expect(diagnosis.expectedClass == "Session" && diagnosis.className == nil)
         #expect(report.group.title.hasPrefix("use-after-free of Session in "), "\(report.group.title)")
         #expect(

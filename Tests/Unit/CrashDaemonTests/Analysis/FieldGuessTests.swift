@@ -45,7 +45,8 @@ struct FieldGuessTests {
     let expected = CrashReport.AccessedField(name: "price.whole", type: "order", variable: "it", offset: 16)
     #expect(guess("V r 5 0 0 it", facts()) == expected)
     #expect(guess("V m 6 -16 0 it", facts(stack: [0, 1])) == expected)
-    // First, the value of the variable is not null. Then the record does not contain the value, for two variables.
+    // There is no guess for a variable whose value is not null, and for two variables whose values are not in the
+    // record.
     #expect(guess("V m 6 -8 0 it", facts(stack: [0, 1])) == nil)
     #expect(guess("V m 6 8000 0 it", facts(stack: [0, 1])) == nil)
     #expect(guess("V r 400 0 0 it", facts()) == nil)
@@ -53,7 +54,7 @@ struct FieldGuessTests {
     #expect(guess("V r 5 0 0 it", facts(address: 0x20)) == nil)
   }
 
-  @Test("a wrong pointer near null that the instruction used is treated as a null pointer")
+  @Test("if the instruction used a pointer near null, it is treated as a null pointer")
   func nearNull() {
     #expect(guess("V r 5 0 0 it", facts(address: 0x18, rdi: 8))?.name == "price.whole")
     #expect(guess("V r 4 8 0 it", facts(address: 0x18, rdi: 0x18)) == nil)

@@ -92,17 +92,18 @@
       let report = try #require(RingContents.sample([record]).report(Self.symbols))
       #expect(report.diagnosis.sentence == "Null pointer: write to offset 24 of null in null_write (chain.c:10).")
       #expect(report.signal.codeName == "SEGV_MAPERR" && report.raisedAgain?.signal.codeName == "SI_TKILL")
-      // Some kernels do not keep the exception's number, error code and address. The zeros simulate this.
+      // The zeros simulate a kernel that does not keep the exception's number, error code and address.
       (record.trapNumber, record.errorCode, record.faultAddress) = (0, 0, 0)
       let forgotten = try #require(RingContents.sample([record]).report(Self.symbols))
       #expect(forgotten.diagnosis.sentence == report.diagnosis.sentence)
-      // The exception belongs to an earlier fault, because the current instruction accesses another address.
+      // Here the exception belongs to an earlier fault: the current instruction accesses another address.
       (record.trapNumber, record.errorCode, record.faultAddress) = (14, 6, 0x18)
       record.registers[0] = 0x9000
       #expect(try #require(RingContents.sample([record]).report(Self.symbols)).diagnosis.cause == "raised-signal")
     }
 
-    /// Returns the record of a signal that the kernel delivered after the handler of a fault had returned.
+    /// Returns the record of a signal that a fault's handler raised, and that the kernel delivered after the handler
+    /// had returned.
     ///
     /// The registers are those of the fault, and have the flag RF set. The exception's number, error code and address
     /// are still those of the fault.
@@ -134,8 +135,8 @@
       (pending(SIGTRAP, trap: 3, isFault: false, [0x5d]), "breakpoint", "SI_KERNEL"),
       (pending(SIGSEGV, trap: 13, [0xf4]), "privileged-instruction", "SI_KERNEL"),
       (pending(SIGBUS, trap: 14, error: 6, fault: 0, [0xc6, 0x00, 0x01]), "truncated-mapping", "BUS_ADRERR"),
-      // The sender was kill(), for which the kernel can select this thread, or abort() in a handler that blocks
-      // SIGABRT.
+      // These signals were sent by kill(), for which the kernel can select this thread, or by abort() in a handler that
+      // blocks SIGABRT.
       (
         pending(SIGSEGV, trap: 14, error: 4, fault: 16, code: 0, [0x8b, 0x40, 0x10]), "null-pointer-offset",
         "SEGV_MAPERR"
@@ -162,8 +163,8 @@
         Self.pending(SIGILL, trap: 6, isFault: false, [0x90]),
         Self.pending(SIGFPE, trap: 0, isFault: false, [0xf7, 0xf9]),
         Self.pending(SIGSEGV, trap: 13, isFault: false, [0x90]),
-        // RF is set, but one of these contradicts the exception: its address, an instruction that does not divide, or
-        // the signal.
+        // RF is set, but something contradicts the exception: its address, an instruction that does not divide, or the
+        // signal.
         Self.pending(SIGSEGV, trap: 14, error: 4, fault: 0x5000, [0x8b, 0x40, 0x10]),
         Self.pending(SIGFPE, trap: 0, [0x8b, 0x40, 0x10]),
         Self.pending(SIGSEGV, trap: 6, [0x8b, 0x40, 0x10]),
@@ -173,7 +174,7 @@
         Self.pending(SIGFPE, trap: 16, [0x8b, 0x40, 0x10]),
         Self.pending(SIGFPE, trap: 19, [0x0f, 0x11, 0x00]),
         Self.pending(SIGBUS, trap: 17, [0x8b, 0x40, 0x10]),
-        // The instruction is truncated, and no register has a value near the fault address.
+        // The instruction is cut, so its address is unknown, and no register has a value near the fault address.
         Self.pending(SIGSEGV, trap: 14, error: 4, fault: 0x1234_5678_9000, [0x8b, 0x04, 0x25]),
       ]
       for record in sent {

@@ -73,8 +73,8 @@ import Testing
       #expect(facts.danglingClass == "App.Session")
       let object = try #require(facts.freedRecord?.object)
       #expect(object.className == "App.Session" && object.releaseThread == 13 && object.age_ns == 2_000_000)
-      // The first word of the text is a small number near address 0. Without the record, another rule would treat this
-      // number as a null pointer.
+      // The memory now contains a small number, which another rule would treat as a null pointer if there were no
+      // record of the freed object.
       let number = Fault(
         words: [54_321, 60_000], registers: [Self.rax: 54_321, Self.r13: Self.block], code: 1, address: 54_321 + 0x38)
       #expect(DiagnosisRule.diagnose(try Self.facts(number), at: nil).rule == "dangling-ghost")

@@ -25,7 +25,7 @@ struct GroupingTests {
 
   @Test("a debug build and a release build of one crash have the same key")
   func builds() {
-    // The debug build has the runtime's frames and other numbers of closures, and no function is specialized.
+    // The debug build has frames of the runtime, other numbers of closures, and no specialized functions.
     let debug = [
       frame("$ss17_assertionFailure", "_assertionFailure(_:_:file:line:flags:)", isOwn: false),
       frame("$sSayxSicig", "Array.subscript.getter", isOwn: false),
@@ -97,7 +97,7 @@ struct GroupingTests {
     #expect(Set(others.map(\.exact)).count == 4)
     let texts = ["no file 'a.txt' (errno 2)", "no file 'b.txt' (errno 13)", "no file \"c d\""].map(raised)
     #expect(Set(texts.map(\.key)).count == 1 && texts[0].title == "error no file at top level of shop")
-    // The key of a crash with in-app frames does not depend on the message.
+    // If the crash has in-app frames, its key does not depend on the message.
     let thread = CrashReport.CrashedThread(
       tid: 1, name: "", crashed: true, frames: [frame("$s4shop3buyyyF", "buy()"), frame("main", "main")])
     let words = "Fatal error: Error raised at top level: x"
@@ -134,7 +134,9 @@ struct GroupingTests {
     }
   }
 
-  @Test("callers are a part of the key of a stated check and of a utility, and of no other key")
+  @Test(
+    "the caller is a part of the key of a check that the program states, and of a utility function, and of no other key"
+  )
   func callers() {
     let buy = frame("$s4shop5StoreC3buyyySiF", "Store.buy(_:)")
     let routes = [frame("$s4shop4CartC4routeyyF", "Cart.route()"), frame("$s4shop4UserC4routeyyF", "User.route()")]

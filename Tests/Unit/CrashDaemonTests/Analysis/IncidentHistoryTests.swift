@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Incidents before a crash")
 struct IncidentHistoryTests {
-  /// Returns a time before the crash in a test ring.
+  /// A time before the crash in a test ring.
   private static let before: UInt64 = 1_700_000_000_000_000_000
 
   private static func report(_ fill: (inout TestRing) -> Void) throws -> CrashReport {

@@ -86,8 +86,8 @@ struct IncidentTests {
 
   @Test("if a ring is read many times concurrently, each incident is stored and counted once", .timeLimit(.minutes(5)))
   func atOnce() async throws {
-    // Eight processes make it likely that several tasks read at the same time. With only one process, one task can
-    // finish before the next one starts.
+    // With eight processes, several tasks probably read at the same time. With one process, one task can finish before
+    // the next one starts.
     #expect(try await hits(ofRings: 0..<8) == Double(20 * 8))
   }
 
@@ -108,8 +108,7 @@ struct IncidentTests {
     ring.addIncident(0, key: 1, subject: "App.Session", count: 1, mode: 1)
     continuation.yield(.attached(try Self.attached(ring, number: 5), []))
     await withCheckedContinuation { continuation.yield(.settled($0)) }
-    // Connections 4 and 5 have the same ring. The pipeline has no entry for connection 4, as if its process had already
-    // ended.
+    // Connections 4 and 5 have the same ring. For the pipeline, connection 4 has ended, because it has no entry for it.
     await pipeline.observe(try Self.attached(ring, number: 4))
     #expect(try daemon.store.incidents(limit: 9).count == 1)
     continuation.finish()
@@ -271,7 +270,7 @@ struct IncidentTests {
     let named = try #require(incidents.first)
     #expect(named.sentence == "Request GET /cart trapped: Fatal error: sold out")
     #expect(named.request?.number == 7 && named.request?.operation == "GET /cart")
-    // crashd replaces the time of the incident, because it is before the boot of the machine.
+    // The time of the incident is before the boot of the machine, so crashd uses the time of reading.
     #expect(named.request.map { $0.age_ns > 1_000_000_000 } == true)
     #expect(incidents.last?.sentence == "Request 8 trapped: Fatal error: sold out" && incidents.last?.request == nil)
     #expect(try daemon.store.incidents(.init(route: "GET /cart"), limit: 10).map(\.id) == [named.id])
@@ -325,7 +324,7 @@ struct IncidentTests {
     ring.addImage(0)
     ring.addIncident(0, key: 1, subject: "App.Session", count: 1, mode: 4)
     ring.makePageIncident(0, kind: kind, amount: 16, method: 0x10010)
-    // The incident has the same thread and the same address as the crash.
+    // The incident explains the crash, because it has the same thread and the same address.
     ring.setUseThread(0, 4712)
     ring.addCrash(signal: SIGSEGV)
     let process = try Self.attached(ring)
@@ -395,7 +394,7 @@ struct IncidentTests {
 
   /// Runs a daemon with incidents of two guards.
   ///
-  /// The sum of the counts of the last two incidents exceeds `Int.max`.
+  /// The counts of the last two incidents are so large that their sum exceeds `Int.max`.
   private static func daemonWithGuards() async throws -> TestDaemon {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -433,13 +432,13 @@ struct IncidentTests {
       #expect(diagnosis.evidence?.contains("\(record)") == true)
       facts.record.registers[0] = poison - 0x100
       #expect(DiagnosisRule.diagnose(facts, at: nil).rule == "dangling-poison")
-      // With these offsets, the addition carries into the bits of the number of the class record. The result is the
-      // number of another class, or of no class.
+      // The poison value contains the number of the class record. With these offsets, the addition carries into this
+      // number, which then names another class or none.
       for offset in [0x7FFD, -0x8004] {
         facts.record.registers[0] = UInt64(bitPattern: Int64(bitPattern: poison) + Int64(offset))
         #expect(DiagnosisRule.diagnose(facts, at: nil).rule != "dangling-poison")
       }
-      // The number of the class record belongs to a class that is not protected.
+      // In this poison value, the number of the class record belongs to a class that is not protected.
       facts.record.registers[0] = 0xEFED << 48 | UInt64(5 << 12 | 7) << 16 | 0x8000
       #expect(DiagnosisRule.diagnose(facts, at: nil).rule != "dangling-poison")
     }

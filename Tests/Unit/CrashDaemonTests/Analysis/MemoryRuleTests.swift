@@ -69,8 +69,8 @@ struct MemoryRuleTests {
     #expect(!rule.holds(for: Self.facts(unit: "other.service", startTime: nil)))
   }
 
-  /// Returns the bytes that crashd stores for a ring under a no-memory rule, and the contents that crashd reads from
-  /// these bytes.
+  /// Returns the bytes that crashd stores for a ring, with or without a no-memory rule, and the contents that it reads
+  /// from these bytes.
   private static func stored(_ ring: TestRing, withoutMemory: Bool) throws -> (bytes: [UInt8], contents: RingContents) {
     let memory = try ring.memory()
     let excerpt = try RingExcerpt.read(descriptor: memory.number, withoutMemory: withoutMemory)
@@ -101,7 +101,7 @@ struct MemoryRuleTests {
     let after = try Self.stored(ring, withoutMemory: true)
     #expect(after.bytes.firstRange(of: Self.secret) == nil)
     #expect(after.contents.losses.isEmpty)
-    // The stored contents must equal the contents without the rule, after their memory is removed.
+    // The contents under the rule must be the contents without the rule, minus their memory.
     var expected = before.contents
     expected.withholdMemory()
     #expect(after.contents.records == expected.records && after.contents.memory == expected.memory)
@@ -143,7 +143,7 @@ struct MemoryRuleTests {
     }
   }
 
-  @Test("a program's own choice of no memory capture is shown as the program's choice")
+  @Test("if a program itself disables memory capture, the report names the program as the source of this setting")
   func ownChoice() throws {
     var ring = TestRing()
     ring.addCrash()

@@ -89,9 +89,9 @@ struct ReanalysisTests {
 
   /// Runs a daemon with a report.
   ///
-  /// The unwind cross-check has already unwound the report's stack, and found two frames.
+  /// The unwind cross-check (in the child process crash-analyse) has already found two frames in the report's stack.
   ///
-  /// A later cross-check gives the answer that the test passes to `answer`.
+  /// The last parameter of `body` sets the result of later cross-checks.
   private func withUnwoundReport(
     _ body: (TestDaemon, TestClient, String, (UnwindAnswer) throws -> Void) async throws -> Void
   ) async throws {
@@ -110,7 +110,7 @@ struct ReanalysisTests {
       limits: limits, analysePath: program, prepare: { try SpoolTests.leave(left, in: $0.spool) }
     ) { daemon in
       let client = try await daemon.client()
-      // A request for the report fails until crashd has stored the report.
+      // The report cannot be read before crashd has stored it.
       try await client.untilReports(1)
       try await client.until { try daemon.store.report(idPrefix: left.id).report.unwinding != nil }
       try await body(daemon, client, left.id, answer)
@@ -158,7 +158,7 @@ struct ReanalysisTests {
     }
   }
 
-  /// Returns the group that results from only the handler's frames.
+  /// Returns the group of the report without the frames of the cross-check: with the handler's frames only.
   private static func group(of daemon: TestDaemon, _ id: String) throws -> CrashReport.Group? {
     let raw = try #require(RingExcerpt.unpack(try daemon.store.raw(id: id) ?? []))
     let file = try MemoryFile(size: raw.count)

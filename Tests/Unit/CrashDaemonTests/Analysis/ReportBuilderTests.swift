@@ -72,7 +72,7 @@ struct ReportBuilderTests {
     #expect(try reason(symbols([named], gap), "/srv/shop") == gap.reason)
     #expect(try reason(symbols([lined], gap), "/srv/shop") == nil)
     #expect(try reason(symbols([], nil), "/srv/shop") == nil)
-    // System libraries usually have the names of functions, but no lines.
+    // A system library gets no reason, because it usually has the names of functions, but no lines.
     let names = SymbolGap(reason: "it has names only", isNamesOnly: true)
     #expect(try reason(symbols([], names), "/usr/lib/libc.so.6") == nil)
     #expect(try reason(symbols([], gap), "/usr/lib/libc.so.6") == gap.reason)
@@ -307,7 +307,7 @@ struct OwnershipTests {
     #expect(isOwn("$s4shop4LeafC4textACSS_tcfC", 118))
     #expect(!isOwn("$s4shop4LeafC4textACSS_tcfC", nil))
     #expect(isOwn("$s4shop4LeafC4textACSS_tcfc", nil))
-    // For a struct or an enum, the function with this suffix contains the code that the program has in its initializer.
+    // For a struct or an enum, this suffix (fC) is that of the program's own initializer.
     #expect(isOwn("$s4shop4LeafV4textACSS_tcfC", nil))
   }
 

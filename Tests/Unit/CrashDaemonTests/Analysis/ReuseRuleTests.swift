@@ -7,9 +7,8 @@ import Testing
 @testable import CrashDaemon
 
 #if arch(x86_64)
-  /// Tests the rules for a block that should contain an object, but contains something else.
-  ///
-  /// This shows a use-after-free.
+  /// Tests the rules for a heap block that should contain an object, but contains something else, because it was freed
+  /// and allocated again.
   @Suite("Diagnosis of reused memory by the class that the code expects")
   struct ReuseRuleTests {
     private static let block: UInt64 = 0x7f12_3456_4a20
@@ -22,7 +21,7 @@ import Testing
     ///
     /// The memory of the object now contains text.
     private struct Fault {
-      /// The size word of glibc before the block.
+      /// The word before the block, in which glibc stores the size of the block.
       ///
       /// `words` are the words of the block, and `next` is the size word after the block.
       var size: UInt64 = 0x41
@@ -70,25 +69,25 @@ import Testing
       #expect(
         diagnosis.sentence
           == "Use-after-free: a freed object (the code expects a Session) was used after its memory was reused.")
-      // The variable that points to the block is in memory, and not in a register.
+      // The variable that points to the block can also be in memory.
       var inMemory = Fault(scope: "V m 5 -8 0 session\nT 0 Session\nS 56\n")
       inMemory.registers[Self.rdi] = Self.block + 0x28
       inMemory.words[4] = Self.block
       #expect(Self.diagnose(inMemory).rule == "dangling-reuse")
-      // The first word of the block is a small number that is a valid address near null.
+      // The first word of the block is a small number, so the fault address is near null.
       let number = Fault(
         words: [54_321, 60_000, 3, 4, 5, 6, 7], registers: [Self.rax: 54_321, Self.r13: Self.block], code: 1,
         address: 54_321 + 0x38)
       #expect(Self.diagnose(number).rule == "dangling-reuse")
-      // The size field of the next block marks this block as free. This block lacks the words that glibc writes into a
+      // The size word after the block marks the block as free, although it lacks the words that glibc writes into a
       // freed block.
       #expect(Self.diagnose(Fault(next: 0x30)).rule == "dangling-reuse")
-      // The recorded memory ends before the end of the block.
+      // The record contains only the beginning of this larger block.
       let derived = Self.diagnose(Fault(size: 0xe1))
       #expect(derived.rule == "dangling-reuse" && derived.evidence?.contains("derived") == true)
     }
 
-    /// The scope has no variable, but the function's code names the class.
+    /// A scope (the description of the crashing code) without a variable, in which the function's code names the class.
     private static let named = "C 56 Session\nD 216\n"
 
     @Test("without a variable, a class that the function names is evidence with less confidence")
@@ -123,13 +122,14 @@ import Testing
       }
     }
 
-    @Test("calls in runtime functions and early loads of methods are also treated as uses of an object")
+    @Test("calls in runtime functions, and loads of a method before its call, are also treated as uses of an object")
     func otherWays() {
       // The instruction is call [rax-0x10], with which a release calls the class's destructor.
       var release = Fault(instruction: [0xff, 0x50, 0xf0], function: "_swift_release_dealloc", scope: Self.named)
       release.registers = [Self.rax: Self.text, Self.rdi: Self.block]
       #expect(Self.diagnose(release).rule == "dangling-reuse-named")
-      // The instruction is lock cmpxchg [rsi*8+0x10], on a side table that does not exist.
+      // The instruction is lock cmpxchg [rsi*8+0x10]: the runtime follows the text in rsi as if it were a pointer to a
+      // side table.
       let exchange: [UInt8] = [0xf0, 0x48, 0x0f, 0xc7, 0x0c, 0xf5, 0x10, 0, 0, 0]
       var retain = Fault(instruction: exchange, function: "swift_retain", scope: Self.named)
       retain.registers = [4: Self.text + 1, Self.rdi: Self.block]
@@ -155,14 +155,14 @@ import Testing
 
     @Test("a word in a freed block is not evidence if the first word of the object in r13 leads there")
     func otherBlock() {
-      // The link is the word with which one freed block of the heap points to another freed block.
+      // A link, which is the word with which glibc chains one freed block to the next one.
       let link: UInt64 = 0x5555_5576_3210 ^ (0x5555_5576_4a20 >> 12)
       var fault = Fault(registers: [Self.r13: Self.block], instruction: [], scope: "")
       (fault.heap, fault.code, fault.pc, fault.address) = (0x5555_5576_0000..<0x5555_5580_0000, 1, link, link)
       #expect(Self.diagnose(fault).rule == "dangling-remains")
       fault.words[0] = 0x5555_5576_1230
       #expect(Self.diagnose(fault).cause != "dangling")
-      // In C code, r13 is not the register of the object.
+      // In C code, r13 is not the register of a method's object, so the word is evidence.
       fault.function = "shop_visit"
       #expect(Self.diagnose(fault).rule == "dangling-remains")
     }
@@ -190,7 +190,7 @@ import Testing
         }
         add("r13 points into a block") { ($0.registers[Self.r13], $0.scope) = (Self.block + 8, scope) }
       }
-      // The instruction is mov rax, [rcx+rax*8+0x20], which loads a number from a live struct.
+      // The instruction is mov rax, [rcx+rax*8+0x20]. rax is an index, which the code loaded from a live struct.
       add("an index") {
         $0 = Fault(
           registers: [Self.rax: Self.text, 2: 0x6000, Self.rdi: Self.block],
@@ -265,11 +265,12 @@ import Testing
       #expect(places(of: record, first: "_swift_release_dealloc") == [0x10, 0x30, 0x40])
       #expect(places(of: record, first: "$s4shop4sellyyF") == [0x10, 0x30, 0x40])
       #expect(places(of: record, first: "shop_visit").isEmpty)
-      // Does not use a frame that a scan of the stack found, because its value need not be a return address.
+      // The scope is not read for a frame that a scan of the stack found, because its address need not be a return
+      // address.
       var scanned = record
       scanned.frames[3].trust = .scan
       #expect(places(of: scanned, first: "_swift_release_dealloc") == [0x10, 0x30])
-      // The diagnosis of a null pointer needs only the variables that exist at the faulting instruction.
+      // For a null pointer, only the variables at the faulting instruction are read.
       var null = record
       (null.registers[Self.rax], null.code, null.address) = (0, 1, 0x30)
       #expect(places(of: null, first: "shop_visit") == [0x10])
@@ -293,14 +294,13 @@ import Testing
       #expect(builder.earlierDiagnosis?.rule == "dangling-reuse" && !builder.needsNamedClasses)
       builder.scope = nil
       #expect(rule() == "dangling-reuse" && builder.needsNamedClasses)
-      // The scope is not available, but the list of the classes that the functions name is. This list contains Session,
-      // or is empty.
+      // Without the scope, the diagnosis stays, whether the functions name the class Session or no class.
       let named = ScopeDescription(Array(Self.named.utf8)).namedClasses
       for classes in [named, []] {
         (builder.namedClasses, builder.hasAllClasses) = (classes, true)
         #expect(rule() == "dangling-reuse")
       }
-      // In the second analysis, the variables are available, and contradict the first diagnosis.
+      // With a scope that has no variable of the class, the image contradicts the first diagnosis.
       builder.scope = ScopeDescription([])
       #expect(rule() == "non-canonical-operand")
       builder.namedClasses = named

@@ -15,7 +15,7 @@ struct SelfTestTests {
       #expect(try await process.attach(ring.memory()) == .accepted)
       let client = try await daemon.client()
       var processes: [JSONValue] = []
-      // crashd accepts a process before the process appears in the list.
+      // Repeats the call, because a process appears in the list only after crashd has accepted it.
       try await client.until {
         processes = try await client.call("io.crashshield.Crashd.Processes").array("processes")
         return !processes.isEmpty

@@ -44,7 +44,7 @@ struct SilentDeathTests {
   @Test("an exit with an unknown status is an unreported exit only if the ring shows a lost crash")
   func unknown() throws {
     #expect(try death(.unknown) == nil)
-    // An out-of-memory kill is not evidence: it can have ended another process of the same control group.
+    // An OOM kill in the control group is not evidence, because it can have ended another process of the group.
     #expect(try death(.unknown, memory: .victim) == nil)
     let death = try #require(try death(.unknown, losses: ["torn": 1]))
     #expect(death.diagnosis.cause == "unknown")

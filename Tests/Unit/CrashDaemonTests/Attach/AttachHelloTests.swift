@@ -3,7 +3,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("The hello")
+@Suite("The hello, the first message of a process to crashd")
 struct AttachHelloTests {
   @Test("a valid hello is decoded with its images")
   func good() throws {

@@ -14,7 +14,7 @@ struct AttachServerTests {
     let directory = try TestDirectory()
     let listener = try UnixSocket.listen(path: "\(directory.path)/attach", kind: .packets)
     var limit = rlimit()
-    // Invariant: getrlimit() and setrlimit() access one struct rlimit. Lowering the soft limit needs no privilege.
+    // Invariant: getrlimit() and setrlimit() access one struct rlimit. The test needs many descriptors.
     #expect(unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
     limit.rlim_cur = limit.rlim_max
     #expect(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
@@ -36,7 +36,9 @@ struct AttachServerTests {
     #expect(loop.connectionCount == processes.count)
   }
 
-  @Test("a request to settle one process settles that process and no other", arguments: [true, false])
+  @Test(
+    "a request to settle (to handle pending events of) one process settles that process and no other",
+    arguments: [true, false])
   func settleOne(isAsked: Bool) async throws {
     let directory = try TestDirectory()
     let path = "\(directory.path)/attach"
@@ -54,7 +56,7 @@ struct AttachServerTests {
       var names: [String] = []
       var asker: CheckedContinuation<Void, Never>?
       for await event in stream {
-        // Ignores the event for the first reading of the spool.
+        // Ignores the event by which the loop starts the first reading of the spool.
         if case .spooled = event { continue }
         names.append(event.name)
         if case .settled(let continuation) = event { asker = continuation }
@@ -87,7 +89,7 @@ struct AttachServerTests {
       let process = try await daemon.attach()
       #expect(try await process.attach(memory) == .accepted)
       let client = try await daemon.client()
-      // Wait for the pipeline: crashd replies to the process before the pipeline has registered it.
+      // Wait, because crashd replies to the process before the process is in the list.
       _ = try await client.awaitProcess()
       #expect(try await client.call("io.crashshield.Crashd.Processes").array("processes").count == 1)
 
@@ -158,8 +160,8 @@ struct AttachServerTests {
   @Test("a hostile hello is answered and affects no other process", arguments: Hostile.all)
   func hostile(_ hostile: Hostile) async throws {
     var limits = Limits()
-    // The well-behaved process `good` sends its hello only after the hostile process. On a slow machine, crashd's usual
-    // timeout could end before this hello, so the test uses a longer timeout.
+    // The process `good` sends its hello only after the hostile process. The timeout for a hello is long, so that it
+    // does not end before that on a slow machine.
     limits.greeting_ms = 300_000
     try await TestDaemon.run(limits: limits) { daemon in
       let good = try await daemon.attach()
@@ -210,7 +212,8 @@ struct AttachServerTests {
         events: continuation), poller: poller)
     let memory = try TestRing().memory()
     let hello = TestProcess.hello(images: [1, 2])
-    // Counts only the descriptors that refer to this memfd, because other code in this process opens other descriptors.
+    // The test counts only the descriptors of this memfd, because other code of the test process opens other
+    // descriptors.
     for _ in 0..<1_000 {
       let process = try TestSocket(path: path, type: Int32(SOCK_SEQPACKET.rawValue))
       try TestProcess(process).send(hello, [memory, memory, memory, memory, memory])
@@ -222,7 +225,8 @@ struct AttachServerTests {
       }
     }
     #expect(ledger.refusals == ["attach": 1_000])
-    // A separate thread closes the descriptors that were sent as images, in order.
+    // A separate thread closes the descriptors that were sent as images, in order. When it has done later work, all are
+    // closed.
     let place = FileFacts.place(of: memory.number)
     #expect(ForeignFileWork.shared.wait(of: geteuid(), at: place, timeout_ms: 60_000) { true } == true)
     #expect(try openCount(of: memory) == 1)
@@ -324,7 +328,7 @@ private func openCount(of descriptor: Descriptor) throws -> Int {
   }
 }
 
-/// A first message that a valid client does not send.
+/// A first message that no valid client sends.
 struct Hostile: Sendable, CustomTestStringConvertible {
   var what: String
   var hello = TestProcess.hello()

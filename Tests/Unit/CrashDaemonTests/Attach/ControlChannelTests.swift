@@ -66,7 +66,7 @@ struct ControlChannelTests {
       queue.take(plan, outcome: outcome)
       queue.send(to: socket)
     }
-    // Each plan becomes two messages: one with the guard modes, and a sweep.
+    // Each plan becomes two messages: one with the guard modes, and a sweep, which ends the plan.
     func answer(_ number: UInt32, _ result: UInt32 = 0) throws -> Bool {
       queue.take(try #require(ControlAnswer(Self.answer(number, result: result))), outcome: outcome)
     }
@@ -152,7 +152,8 @@ struct ControlChannelTests {
         #expect(message.kind == kind)
         try next.send(Self.answer(message.number, result: kind == 2 ? 6 : 0))
       }
-      // The process answers that it has no class of this name. Therefore crashd reports this result.
+      // The process has answered that it has no class of this name, so crashd counts no process that applied the
+      // override.
       #expect(try await ended.int("applied") == 0)
       let events = try await client.call("\(Self.own).DanglingEvents").array("events")
       #expect(events.count == 2)
@@ -175,7 +176,7 @@ struct ControlChannelTests {
       try await client.send("\(Self.own).DanglingProtect", ["class": .string("No.Such")])
       try await answer([4, 1, 3], refusing: 1)
       #expect(try await client.reply().string("error") == "\(Self.own).NoSuchClass")
-      // The plan is empty again, because the process refused the class.
+      // The plan is empty again, because crashd has removed the refused override.
       try await answer([3])
       let plain = try await client.call("\(Self.own).DanglingPolicies").array("services")
       guard case .object(let policy)? = plain.first else { return }
@@ -236,7 +237,7 @@ struct ControlChannelTests {
     queue.send(to: sender)
     var first = try received()
     #expect(first.count == 32 && first[0].kind == 4)
-    // The rule for all classes precedes the rules for single classes.
+    // The message for all classes precedes the messages for single classes.
     #expect(first[1].kind == 1 && first[1].payload.count == 24)
     // For each answer, crashd sends one more message, until it has sent all.
     var count = first.count

@@ -12,7 +12,7 @@ import Testing
 
 @Suite("systemd's descriptor store")
 struct DescriptorStoreTests {
-  /// The socket on which the test receives crashd's messages to systemd.
+  /// Receives crashd's messages to systemd, in place of systemd.
   private struct Systemd {
     private let socket: NotifySocket
 
@@ -51,7 +51,7 @@ struct DescriptorStoreTests {
     #expect(String(decoding: try systemd.receive().bytes, as: UTF8.self) == "FDSTOREREMOVE=1\nFDNAME=\(name)")
   }
 
-  @Test("stored descriptors with an invalid name, without their pair or without a ring restore no process")
+  @Test("stored descriptors restore no process if their name is invalid, or if the ring or the pidfd is missing")
   func strange() throws {
     let memory = try TestRing().memory()
     let other = try Self.pidfd(of: getpid())
@@ -163,7 +163,7 @@ struct DescriptorStoreTests {
     let ring = TestRing()
     try client.send(TestProcess.hello(), [ring.memory()])
 
-    // The loop executes its commands only after an event. This connection causes an event.
+    // This connection causes an event, because the loop executes its commands only after an event.
     let other = try await TestProcess(path: path)
     let connections = DescriptorStore.connections(in: kept.descriptors.map { (name: name, descriptor: $0) })
     var second = try AttachLoop(configuration(listener, connections), poller: Poller())
@@ -193,7 +193,7 @@ struct DescriptorStoreTests {
     var number: Int32 = -1
     try SystemError.check(unsafe cd_socket_accept(listener.number, &number), "accept")
     let kept = DescriptorStore.connections(in: [(name: "connection-1-2", descriptor: Descriptor(owning: number))])
-    // The loop executes its commands only after an event. This connection causes an event.
+    // This connection causes an event, because the loop executes its commands only after an event.
     let other = try await TestProcess(path: path)
     let configuration = AttachLoop.Configuration(
       listener: listener, spool: try SpoolWatch(directory: directory.path), limits: .patient, ledger: ledger(),
@@ -206,7 +206,7 @@ struct DescriptorStoreTests {
     #expect(status == .malformed)
     let error = #expect(throws: SystemError.self) { try client.wake() }
     #expect(error?.code == EPIPE)
-    // Keeps these objects alive until here, because their descriptors must stay open while the loop runs.
+    // The descriptors of these objects must stay open while the loop runs.
     withExtendedLifetime((directory, other, stream, configuration, kept)) {}
   }
 

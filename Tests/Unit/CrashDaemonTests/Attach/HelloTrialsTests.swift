@@ -8,7 +8,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("Attempts to read stored hellos")
+@Suite("Attempts to read hellos (first messages) of connections that systemd stored while crashd did not run")
 struct HelloTrialsTests {
   private static let names: Set<String> = ["connection-1-2", "connection-1-3"]
 
@@ -17,7 +17,8 @@ struct HelloTrialsTests {
     let directory = try TestDirectory()
     let path = "\(directory.path)/hello-trials"
     for _ in 0..<HelloTrials.limit {
-      // Each iteration simulates a crashd that ends while it reads the hello of connection-1-2.
+      // Each iteration simulates a crashd that ends while it reads the hello of connection-1-2: it begins an attempt,
+      // and does not end it.
       var trials = HelloTrials(path: path, kept: Self.names)
       let other = trials.begin("connection-1-3")
       trials.end("connection-1-3")
@@ -30,8 +31,8 @@ struct HelloTrialsTests {
       #expect(bad == .skip && other == .look)
       trials.end("connection-1-3")
     }
-    // When no stored hello has the name connection-1-2, crashd drops the count of this name. A new hello with this name
-    // starts at zero attempts.
+    // This crashd has no stored connection with the name connection-1-2, and drops the count of the name. A new
+    // connection with the name starts at zero attempts.
     var anew = HelloTrials(path: path, kept: ["connection-1-3"])
     let again = anew.begin("connection-1-2")
     #expect(again == .look)
@@ -153,7 +154,7 @@ struct HelloTrialsTests {
     try SmallFile.replace(path, by: text)
     try replay.clients[0].send(TestProcess.hello(), [TestRing().memory()])
     #expect(try await replay.run(HelloTrials(path: path, kept: ["connection-1-0"], program: "program")) == 0)
-    // crashd leaves the descriptor in systemd's store, so that a later version of crashd can read the hello.
+    // crashd has not removed the connection from systemd's store, so that a later version of crashd can read the hello.
     #expect(try replay.systemd.receive() == nil)
     #expect(SmallFile.text(at: path) == text)
     #expect(try await replay.clients[0].reply()?.status == .limit)

@@ -82,7 +82,8 @@ struct LastCrashTests {
     queue.send(to: socket)
     #expect(try kinds() == [3, 7])
     #expect(queue.take(try answer(1), outcome: outcome) && outcome.now.isComplete)
-    // An older library answers that it does not know this message. This answer is not a refusal of the plan.
+    // An older library answers that it does not know the message about the last crash. This answer does not count as a
+    // refusal of the plan.
     #expect(queue.take(try answer(2, 2), outcome: outcome) && outcome.now.refused.isEmpty)
     queue.add(LastCrashNotice(nil))
     queue.take(nil, outcome: outcome)

@@ -3,10 +3,7 @@ import Testing
 
 @testable import CrashDaemon
 
-/// The OOM kill counters of simulated control groups.
-///
-/// A test sets their values.
-///
+/// The OOM kill counters of simulated control groups, which a test sets.
 private final class Counters: Sendable {
   private let counts = Mutex<[String: Int]>([:])
 
@@ -32,9 +29,10 @@ struct MemoryGroupsTests {
     }
   }
 
-  /// Reads the group's counter of OOM kills while the processes in `well` are running.
+  /// Reads the group's counter of OOM kills, while the processes in `well` are known to run.
   ///
-  /// Returns whether another reading of the counter is allowed to increase the baselines of these processes.
+  /// These processes are not the victims of the kills that were counted long enough before. Returns whether another
+  /// reading of the counter is allowed to increase the baselines of these processes.
   private func look(_ groups: inout MemoryGroups, at time_ns: UInt64, well: Set<UInt64>) -> Bool {
     groups.look(at: path, at: time_ns) { well.contains($0) }
   }
@@ -74,8 +72,8 @@ struct MemoryGroupsTests {
     counters[path] = 1
     let look1 = look(&groups, at: late, well: [1, 2])
     #expect(look1)
-    // This reading cannot exclude any of the processes as victims, because the kernel can increase the counter before
-    // it kills one of them.
+    // A reading right after the increase excludes no process, because the kernel can increase the counter before it
+    // kills its victim.
     let look2 = look(&groups, at: late + 1, well: [1, 2])
     #expect(look2)
     let look3 = look(&groups, at: 2 * late, well: [1, 2])

@@ -35,7 +35,9 @@ struct PerUserLimitTests {
       reason: "more than 1 processes a minute"),
   ]
 
-  @Test("a second process of a user is refused; those of another user and of root are not", arguments: attachLimits)
+  @Test(
+    "at a limit of one, a user's second process is refused, but not those of another user and of root",
+    arguments: attachLimits)
   func attach(_ limit: AttachLimit) async throws {
     var limits = Limits.patient
     limit.set(&limits)
@@ -69,7 +71,7 @@ struct PerUserLimitTests {
       #expect(reply.status == .limit)
       let process = try await daemon.attach(as: Self.other)
       #expect(try await process.attach(TestRing().memory()) == .accepted)
-      // The silent client is still connected. The client sends its hello now, and crashd accepts the hello.
+      // The silent client is still connected: when it sends its hello now, crashd accepts it.
       #expect(try await silent.attach(TestRing().memory()) == .accepted)
     }
   }
@@ -95,7 +97,8 @@ struct PerUserLimitTests {
     let method = "io.crashshield.Crashd.Status"
     var limits = Limits.patient
     limits.connectionsPerUser = 1
-    // Members of the access group see all reports, but have the same limit of connections as other users.
+    // The user is a member of the access group. Members see all reports, but have the same limit of connections as
+    // other users.
     let group = AccessGroup.numbered(Self.greedy.gid)
     try await TestDaemon.run(limits: limits, configure: { $0.settings.accessGroup = group }) { daemon in
       let first = try await daemon.client(as: Self.greedy)
@@ -191,8 +194,8 @@ struct PerUserLimitTests {
       let start = ["cursor": JSONValue.string("\(daemon.store.epoch)-0")]
       let slow = try await daemon.client(as: Self.greedy)
       try await slow.send(method, start, more: true)
-      // The client reads only one byte of an event. The page stays in crashd's memory until the client has read the
-      // rest.
+      // The client reads only the reply. The page with the events stays in crashd's memory until the client has read
+      // it.
       _ = try await slow.reply()
       let second = try await daemon.client(as: Self.greedy)
       try await second.send(method, start, more: true)
@@ -211,8 +214,8 @@ struct PerUserLimitTests {
   @Test("F3: events sent to a subscriber are charged to its user's CPU time")
   func subscriberPace() async throws {
     var limits = Limits.patient
-    // With these limits, paying off a debt of milliseconds takes seconds. Therefore a stall of the machine between two
-    // pages cannot hide the debt.
+    // With these limits, a user waits seconds for each used millisecond of CPU time. Therefore a stall of the machine
+    // between two pages cannot hide the wait.
     (limits.callBurst_ms, limits.callShare_percent) = (1, 1)
     (limits.connectionCharge_us, limits.eventBatch) = (0, 1)
     try await TestDaemon.run(limits: limits) { daemon in
@@ -272,8 +275,8 @@ struct PerUserLimitTests {
   @Test("one user alone holds at most half of the descriptors that crashd may open")
   func descriptors() {
     let limits = Limits()
-    // `own` is the sum of the descriptor limits for one user. `Limits.descriptors` is the sum of the limits for all
-    // users.
+    // The sum of the descriptor limits of one user. `Limits.descriptors` is the sum of the limits of all users
+    // together.
     let own =
       limits.ringsPerUser + 2 * limits.processesPerUser + limits.endingsPerUser + limits.greetingsPerUser
       + limits.symbolJobsPerUser + limits.unwindTablesPerUser + limits.connectionsPerUser

@@ -23,8 +23,8 @@ struct ProcessEndTests {
     let before = Surroundings.of(Peer(pid: pid, uid: geteuid()), pidfd)
     #expect(before.startTime != nil)
     #expect(waitpid(pid, nil, 0) == pid)
-    // The pidfd belongs to a child that has ended, and the pid to this process. This simulates a process that has
-    // reused the pid.
+    // The pidfd belongs to the ended child, and the pid to this process, as if this process had reused the pid of the
+    // child.
     #expect(ProcessStat.read(pid: getpid(), of: pidfd) == nil)
     #expect(ProcessImage.of(pid: getpid(), pidfd) == nil)
     let surroundings = Surroundings.of(Peer(pid: getpid(), uid: geteuid()), pidfd)
@@ -49,7 +49,7 @@ struct ProcessEndTests {
     for (left, right) in others { #expect(!left.isSameProcess(as: right)) }
   }
 
-  /// Whether the kernel reports to a pidfd how its process ended (PIDFD_INFO_EXIT, since Linux 6.15).
+  /// Whether a pidfd tells how its reaped process ended (PIDFD_INFO_EXIT, since Linux 6.15).
   private static var kernelTells: Bool { get throws { try isKernel(6, 15) } }
 
   /// Whether this kernel has at least this version.

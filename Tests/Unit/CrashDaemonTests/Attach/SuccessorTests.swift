@@ -34,8 +34,7 @@ struct SuccessorTests {
     let ends = try await place.ends {
       turns += 1
       if turns > 1 { return [.stop] }
-      // crashd has now attached the first program. Therefore the poller reports the later hellos first, and then the
-      // exit.
+      // crashd has attached the first program. The later programs now send their hellos, and then the process ends.
       do {
         for index in 1..<programs { try process.become(index, TestRing(id: UInt8(index))) }
         try process.die(isReaped: isReaped)
@@ -75,7 +74,7 @@ struct SuccessorTests {
   }
 }
 
-/// An attach loop, with its listening socket and its pipeline events.
+/// An attach loop with its listening socket, and the events that it sends to the pipeline.
 private struct Place {
   let path: String
   private let directory: TestDirectory

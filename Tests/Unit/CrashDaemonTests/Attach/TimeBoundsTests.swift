@@ -26,8 +26,8 @@ struct TimeBoundsTests {
     let now = Self.now.real_ns
     let inMemory = TimeBounds(earliestBoot_ns: 0, changed_ns: now - Self.hour)
     #expect(inMemory.possible(now - 2 * Self.hour, at: Self.now) == now - 2 * Self.hour)
-    // When the crash was recorded, the clock was days behind. Therefore the crash time is the file's change time, which
-    // the kernel sets.
+    // A time before the boot is impossible (the clock was wrong). The file's change time, which the kernel sets,
+    // replaces it.
     #expect(inMemory.possible(now - 72 * Self.hour, at: Self.now) == now - Self.hour)
     let unset = TimeBounds(earliestBoot_ns: 0, changed_ns: 100 * Self.second)
     #expect(unset.possible(99 * Self.second, at: Self.now) == now)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Tests the facts about the machine and about a process that crashd reads.
+/// Tests how crashd reads facts about the machine and about a process.
 ///
 /// The inputs are strings that a kernel wrote, and hostile strings.
 @Suite("Facts of machine and process")
@@ -127,7 +127,7 @@ struct FactsTests {
   func otherGroups() throws {
     let first = try #require(MemoryLimit(cgroups: "4:cpu,cpuacct:/x\n9:memory:/docker/x\n0::/\n"))
     #expect(first.directories.first == "/sys/fs/cgroup/memory/docker/x" && first.names.limit == "memory.limit_in_bytes")
-    // In the cgroup namespace of a container, the root group is the container's own group.
+    // In the cgroup namespace of a container, the container's own group appears as the root group.
     let own = try #require(MemoryLimit(cgroups: "0::/\n"))
     let found = own.smallest { $0 == "/sys/fs/cgroup/memory.max" ? "4096\n" : nil }
     #expect(own.directories == ["/sys/fs/cgroup"] && found?.bytes == 4096)
@@ -225,8 +225,8 @@ struct CommandLineTextTests {
     ])
   func secrets(arguments: [String], wanted: String) throws {
     #expect(try text(arguments) == wanted)
-    // An export can have stricter privacy rules than the store. For an export, crashd applies them to the stored
-    // command line.
+    // An export can have stricter privacy rules than the store. They are applied to the stored command line, which is
+    // already scrubbed.
     var none = PrivacySettings()
     (none.annotations, none.patterns, none.homeDirectories) = ([], [], false)
     let plain = arguments.map { $0 + "\0" }.joined()

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests how crashd finds the container and the pod of a process in control groups and mounts.
 ///
-/// The description of each sample names its source. A sample with one line is a line of a file in that source.
+/// The description of each sample names its source. A sample of only one line is a line of a file in that source.
 @Suite("Containers and pods")
 struct PodTests {
   struct Sample: Sendable, CustomTestStringConvertible {
@@ -160,7 +160,7 @@ struct PodTests {
     let found = ContainerName.of(mounts: Self.pod)
     #expect(found?.podUID == "28478e30-384f-41e5-9d85-eae249ae8506" && found?.name == "alpine")
     #expect(found?.id == nil && found?.runtime == nil && found?.source == "mountinfo" && found?.claimed == nil)
-    // If kubelet's directory is a mount point, the paths in mountinfo are relative to this mount.
+    // If kubelet's directory is a mount point, the paths in mountinfo begin at its root.
     #expect(
       ContainerName.of(mounts: Self.pod.replacing("/var/lib/kubelet/pods", with: "/pods"))?.podUID
         == "28478e30-384f-41e5-9d85-eae249ae8506")
@@ -203,7 +203,7 @@ struct PodTests {
     #expect(found?.claimed == ["name", "namespace", "pod"])
     #expect(found?.id == Self.samples[0].id && found?.podUID == Self.samples[0].pod)
     #expect(CrashReport.Container.merged(found, claims: words) == found)
-    // crashd finds the name of the container later, in the mounts.
+    // Later, crashd itself finds the name of the container in the mounts. The name then no longer counts as claimed.
     let later = found?.added(to: ContainerName.of(mounts: Self.pod))
     #expect(later?.name == "alpine" && later?.claimed == ["namespace", "pod"] && later?.podUID == found?.podUID)
     #expect(CrashReport.Container.merged(later, claims: words) == later)

@@ -21,7 +21,7 @@ struct ProcessReadingsTests {
     return Descriptor(owning: number)
   }
 
-  @Test("if an exiting process has released its memory, the last reading before is kept")
+  @Test("if an exiting process has released its memory, the last reading before its exit is kept")
   func last() throws {
     let (readings, pidfd) = (ProcessReadings(), try pidfd())
     readings.measure(try facts(), pidfd)
@@ -72,7 +72,7 @@ struct ProcessReadingsTests {
     let pidfd = Descriptor(owning: number)
     while waitpid(child, nil, 0) < 0, errno == EINTR {}
     let readings = ProcessReadings()
-    // Passes the pid of another running process, as if the kernel had reused the pid.
+    // The facts have the pid of another running process, as if the kernel had reused the pid.
     #expect(readings.measure(try facts(), pidfd))
     #expect(readings.added(to: ProcessContext()).resources == nil)
   }
@@ -88,7 +88,7 @@ struct ProcessReadingsTests {
     #expect(readings.added(to: ProcessContext()).commandLine == nil)
     waiting.end(7)
     readings.readLater(facts, pidfd, of: 7, PrivacySettings(), waiting: waiting)
-    // crashd does the work of one user in order. Therefore crashd has read the command line when this work is done.
+    // ForeignFileWork does the work of one user in order, so the command line is read when this later work is done.
     _ = await ForeignFileWork.shared.result(of: geteuid(), at: "command lines", timeout_ms: 600_000) {}
     #expect(readings.added(to: ProcessContext()).commandLine != nil)
     #expect(waiting.begin(7))

@@ -48,7 +48,7 @@ struct HealthBookTests {
     await end(process, in: book, isCrash: true)
     (expected.time_ms, expected.begun, expected.finished, expected.lost, expected.crashes) = (65_000, 14, 9, 4, 1)
     #expect(try counts() == expected)
-    // After a restart, the next crashd can receive the end of a process a second time.
+    // After a restart, the next crashd can receive the end of the same process again.
     let next = self.book()
     next.attach(process.attached)
     clock.pass(60)
@@ -57,7 +57,7 @@ struct HealthBookTests {
     #expect(try counts() == expected)
   }
 
-  @Test("requests in flight at a normal exit are not lost")
+  @Test("requests in flight at a normal exit are not counted as lost")
   func exit() async throws {
     let book = book()
     let process = try HealthProcess { $0.countRequests(begun: 5, finished: 2, failed: 0) }
@@ -67,10 +67,10 @@ struct HealthBookTests {
     #expect(counts.lost == 0 && counts.crashes == 0 && counts.begun == 5)
   }
 
-  @Test("the request whose trap began a drain is lost, and those that the drain finished are not")
+  @Test("the request whose trap began a drain is counted as lost, and those that the drain finished are not")
   func drain() async throws {
     let book = book()
-    // One trap was contained before. The second trap began the drain. The drain finished all other requests.
+    // One trap was contained before. The second trap began a drain, which finished all other requests.
     let process = try HealthProcess { ring in
       ring.addRequest(0, number: 1, operation: "GET /a")
       ring.trapRequest(0)
@@ -105,7 +105,7 @@ struct HealthBookTests {
     #expect(try counts() == expected)
   }
 
-  @Test("a kept process that ended without crashd is counted up to the last count, with all requests")
+  @Test("a process that ended while crashd did not run is counted up to the last count, with all its requests")
   func endedMeanwhile() async throws {
     let first = book()
     var process = try HealthProcess()
@@ -137,7 +137,7 @@ struct HealthBookTests {
     #expect(try counts().time_ms == 60_000)
   }
 
-  @Test("a mark of another boot does not count the time since then")
+  @Test("the time since a mark (a process's stored state) is not counted if the mark is from another boot")
   func otherBoot() async throws {
     let first = book()
     let process = try HealthProcess()
@@ -215,7 +215,7 @@ struct HealthBookTests {
     try again.close()
   }
 
-  @Test("time beside another build of the program is marked")
+  @Test("running time during which another build of the program also ran is counted separately")
   func shared() async throws {
     let book = book()
     let (old, new) = (try HealthProcess(1, build: "aa", number: 4), try HealthProcess(2, build: "bb", number: 6))
@@ -239,7 +239,7 @@ struct HealthBookTests {
     #expect(long.count <= ReportStore.healthHours + 1)
   }
 
-  @Test("the time to be back is the time from a crash to the next process of the unit")
+  @Test("the time until a program is back is the time from a crash to the next process of the unit")
   func back() async throws {
     let book = book()
     let (first, second) = (try HealthProcess(1), try HealthProcess(2, number: 6))

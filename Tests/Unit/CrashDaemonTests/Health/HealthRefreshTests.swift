@@ -15,7 +15,9 @@ struct HealthRefreshTests {
     store = try ReportStore(path: directory.path + "/r.sqlite")
   }
 
-  /// The number of requests that the store has counted; each tick counts what has begun since the tick before.
+  /// The number of requests that the store has counted.
+  ///
+  /// A tick (crashd's periodic count) adds the requests that have begun since the previous tick.
   private var begun: Int { get throws { try store.health().first?.counts.begun ?? 0 } }
 
   @Test("many refreshes within a second are one tick, and the next second has one more")
@@ -32,7 +34,7 @@ struct HealthRefreshTests {
       }
       clock.pass(1)
     }
-    // The ticks are those of the first calls, and saw 1, 6 and 11 requests.
+    // Only the first refresh of each second made a tick, when 1, 6 and 11 requests had begun.
     #expect(seen == [1, 6, 11].flatMap { [Int](repeating: $0, count: 5) })
   }
 

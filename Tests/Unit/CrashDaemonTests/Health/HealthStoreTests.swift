@@ -63,7 +63,7 @@ struct HealthStoreTests {
     }
   }
 
-  @Test("a mark is read as it was stored, by user and ring")
+  @Test("a mark (the state of a process's counts) is read as it was stored, by user and ring")
   func marks() throws {
     try withStore { store in
       let key = HealthKey(uid: 5, isRestricted: false, program: "shop", build: "aa")
@@ -123,9 +123,10 @@ struct HealthStoreTests {
       }
       #expect(pair("aa22", "aa11") == ["aa22", "aa11"] && pair("bb", nil) == ["bb33", "aa22"])
       #expect(pair(nil, "aa11") == ["bb33", "aa11"])
-      // Two builds of one program have this release; the newest one counts.
+      // Two builds of one program have the release 1.1; the newest one is selected.
       #expect(pair("1.1", "aa1") == ["bb33", "aa11"])
-      // Two programs have the release 1.0. Two builds begin with aa. No build precedes the first build.
+      // No pair is found: two programs have the release 1.0, the ids of two builds begin with aa, zz and the empty
+      // string match no build, and no build precedes the first build.
       for new in ["1.0", "aa", "zz", "", "aa11", "cc44"] { #expect(pair(new, nil) == nil, "\(new)") }
       #expect(pair("bb33", "cc44") == nil)
       #expect(throws: ProtocolError.noSuchBuild("zz")) { try CrashdInterface.pair("zz", nil, in: builds) }

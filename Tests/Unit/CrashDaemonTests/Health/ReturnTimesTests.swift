@@ -33,7 +33,7 @@ struct ReturnTimesTests {
     var times = ReturnTimes()
     let services = try (0...ReturnTimes.serviceLimit).map { try service("\($0).service") }
     for service in services.dropLast() { #expect(times.crash(service, key, at: 0) == nil) }
-    // The first service changes once more, so the second one is the oldest.
+    // The first service changes once more, so the second one did not change for the longest time.
     #expect(times.crash(services[0], key, at: 0) == nil)
     #expect(times.crash(services[ReturnTimes.serviceLimit], key, at: 0) == nil)
     #expect(times.arrive(services[1], at: 9_000_000) == nil)
@@ -42,7 +42,7 @@ struct ReturnTimesTests {
     }
   }
 
-  @Test("buckets grow with the time, and the middle of a bucket is in it")
+  @Test("the buckets for longer times are wider, and the middle of each bucket is in it")
   func buckets() {
     let times: [UInt64] = [0, 1, 10, 999, 60_000, 3_600_000, .max]
     let buckets = times.map(ReturnBucket.of)

@@ -119,7 +119,7 @@ struct AnnouncedIncidentTests {
     #expect(rings.incidentPause_ns(of: ring, pause_ms, at: 1_100_000_000) == 150_000_000)
     #expect(rings.incidentPause_ns(of: ring, pause_ms, at: 1_250_000_000) == 0)
     #expect(rings.incidentPause_ns(of: other, pause_ms, at: 1_100_000_000) == 0)
-    // `remove` must drop all state of the ring of an ended process.
+    // `remove` must drop all state of a ring: at the end of the test, no state is left.
     rings.remove(ring)
     rings.noteReading(of: ring, at: 1_000_000_000)
     #expect(rings.incidentPause_ns(of: ring, pause_ms, at: 1_000_000_000) == 0)
@@ -195,8 +195,8 @@ struct AnnouncedIncidentTests {
       send(.recordedIncidents(process))
       _ = await news.next()
     }
-    // At the time 0 (the start of the machine), no charge has decreased yet. Therefore the expectation fails if
-    // anything was charged at all.
+    // A charge decreases with time. At the time 0 (the boot), nothing has decreased, so `wait_ns` is 0 only if nothing
+    // was charged.
     #expect(daemon.analysis.incidentTime.wait_ns(for: uid, at: 0) > 0)
     #expect(daemon.analysis.lookTime.wait_ns(for: uid, at: 0) == 0)
   }

@@ -14,7 +14,7 @@ import Testing
 struct CrashPipelineTests {
   /// A process with a ring.
   ///
-  /// The test sends its events to the pipeline.
+  /// The test itself sends the events of the process to the pipeline.
   private struct Process {
     var ring: TestRing
     var memory: Descriptor
@@ -49,8 +49,8 @@ struct CrashPipelineTests {
   ///
   /// Returns the reports, and the numbers of requests by build.
   ///
-  /// Reads the numbers of requests twice: before and after the process ends. Calls `change` as soon as the process is
-  /// attached.
+  /// Reads the numbers of requests twice: before and after the end of the process. Calls `change` as soon as the
+  /// process is attached.
   private func run(
     _ process: Process, _ end: ProcessEnd, change: () throws -> Void = {}
   ) async throws -> (reports: [CrashReport], requests: [[RequestTotals.Counts]]) {
@@ -67,7 +67,8 @@ struct CrashPipelineTests {
     continuation.yield(.announced(process.attached))
     continuation.yield(.ended(EndedProcess(process: process.attached, end: end)))
     await withCheckedContinuation { continuation.yield(.settled($0)) }
-    // The process is settled when all of its descriptors are closed, at the latest.
+    // The pipeline has handled the end of the process (it is settled) when all its descriptors are closed, at the
+    // latest.
     let progress = await pipeline.progress(pid: 4711, mayRead: { _ in true }, timeout_ms: 600_000)
     #expect(progress.isSettled && progress.isAttached)
     continuation.finish()
@@ -144,7 +145,7 @@ struct CrashPipelineTests {
     if isOver.set() { Self.pass(writer) }
   }
 
-  /// Writes eight lines, which releases the jobs that wait for a line from the gate.
+  /// Opens the gate: writes eight lines, one for each job that waits for a line.
   private static func pass(_ gate: Descriptor) {
     // Invariant: the string has 8 bytes, which is the passed count.
     #expect(unsafe write(gate.number, "\n\n\n\n\n\n\n\n", 8) == 8)

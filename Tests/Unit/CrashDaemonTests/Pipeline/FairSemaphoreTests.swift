@@ -28,7 +28,7 @@ struct FairSemaphoreTests {
     FairSemaphore(PermitLimit(total: total, perUser: perUser, hasReserve: hasReserve), accounts)
   }
 
-  /// Starts one more caller.
+  /// Starts one more caller of `enter`.
   ///
   /// The caller waits in the queue when this function returns.
   private func queue(
@@ -94,7 +94,7 @@ struct FairSemaphoreTests {
     let guests = Guests()
     await semaphore.calm()
     let first = await semaphore.enter(1)
-    // calm() returns at once, because no caller waits for a permit. It does not wait for the permit that is in use.
+    // calm() returns at once: no caller waits for a permit, and calm() does not wait for permits in use.
     await semaphore.calm()
     let second = await queue(semaphore, 1, "second", guests)
     let calm = Task { await semaphore.calm() }
@@ -110,8 +110,7 @@ struct FairSemaphoreTests {
   func quiet() async {
     let semaphore = semaphore(total: 2, perUser: 2)
     var (visitors, times) = (3, 0)
-    // In each of the first three pauses of calm(), one caller gets a permit without waiting. In the later pauses, no
-    // caller does.
+    // In each of the first three pauses of calm(), one caller gets a permit. The later pauses are quiet.
     await semaphore.calm(quiet_ms: 20, patience_ms: 3_600_000) { duration in
       #expect(duration == .milliseconds(20))
       times += 1

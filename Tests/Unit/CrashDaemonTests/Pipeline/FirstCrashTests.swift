@@ -13,7 +13,7 @@ import Testing
 struct FirstCrashTests {
   private static let interface = "io.crashshield.Crashd."
 
-  /// Runs a daemon with the ring of a crash that needs symbols.
+  /// Runs a daemon, with the ring of a crash whose symbols are not read before the test calls `open`.
   ///
   /// crash-analyse reads the symbols only after the test has opened the gate.
   private func withGate(
@@ -31,7 +31,7 @@ struct FirstCrashTests {
       do {
         try await body(daemon, crashed, analyser.open)
       } catch {
-        // crashd stops only after it has stored the crash.
+        // Without this call, crashd would not stop, because it first stores the crash.
         analyser.open()
         throw error
       }
@@ -79,7 +79,8 @@ struct FirstCrashTests {
         guard case .object(let image)? = report.array("images").first else { throw StoreError.noSuchReport(id: "") }
         #expect(image.string("symbols") == "its symbols were not ready in time")
       }
-      // The preliminary report belongs to no group, does not count, and causes no event.
+      // The report that is shown before its symbols are read (the preliminary report) belongs to no group, does not
+      // count, and causes no event.
       #expect(try await client.call(Self.interface + "Groups").array("groups").isEmpty)
       #expect(try await client.call(Self.interface + "Status").int("reports") == 0)
       #expect(try daemon.store.newestCursor() == before)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Tests the method `Import`, which stores the crash of a record line.
+/// Tests the method `Import`, which stores a crash from a record line, the crash record as one line of text.
 @Suite("Import")
 struct ImportTests {
   private static let method = "io.crashshield.Crashd.Import"

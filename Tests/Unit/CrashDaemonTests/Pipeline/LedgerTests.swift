@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The ledger of counts and log lines")
 struct LedgerTests {
-  /// The credentials of two peers, which belong to two users.
+  /// Two peers of different users.
   ///
   /// The ledger limits the log lines for each user separately.
   private static let (first, second) = (Peer(pid: 1, uid: 1000), Peer(pid: 2, uid: 1001))
@@ -26,7 +26,8 @@ struct LedgerTests {
     }
     ledger.report("other", of: Self.second, process: "till", sentence: "It crashed.")
     #expect(log.lines.count == logged + 1)
-    // The next log line for the first user has the number of reports that were not logged.
+    // Reports until a further line of this user is logged. This line has the number of the reports that were not
+    // logged.
     while log.lines.count == logged + 1 {
       ledger.report("late", of: Self.first, process: "shop", sentence: "It crashed.")
     }

@@ -19,7 +19,7 @@ private final class TestClock: Sendable {
   func advance(_ seconds: Double) { time.withLock { $0 += seconds } }
 }
 
-@Suite("The policy against dangling pointers")
+@Suite("The policy that protects classes against use-after-free")
 struct PolicyKeeperTests {
   private static func keeper(
     _ store: ReportStore, _ clock: TestClock, _ board: ProtectionBoard, isAllowed: Bool = true,
@@ -46,7 +46,7 @@ struct PolicyKeeperTests {
     return report
   }
 
-  /// Simulates one run of a process for each number in `times`.
+  /// Simulates runs of a process, one for each number in `times`.
   ///
   /// Each run ends by a crash with the given facts.
   private static func crash(
@@ -89,7 +89,8 @@ struct PolicyKeeperTests {
       let next = ProtectionBoard()
       let again = Self.keeper(store, clock, next)
       #expect(next.plan(of: Self.key) == plan)
-      // Eight days later, crashd has lowered the level again. The class stays listed with the small budget.
+      // Eight days later, crashd has lowered the level of protection again. The class stays protected, with the small
+      // budget.
       clock.advance(8 * 86_400)
       await again.tick()
       let lowered = try #require(next.plan(of: Self.key))
@@ -146,7 +147,7 @@ struct PolicyKeeperTests {
       await keeper.setGuards([Self.key], ["index"], to: .absorb, isImplicit: false, "one")
       await keeper.setGuards([Self.key], ["range", "of another version"], to: .observe, isImplicit: true, "two")
       let plan = try #require(board.plan(of: Self.key))
-      // The plan has no message about the quarantine. Therefore the quarantine keeps the program's own settings.
+      // No message of the plan is about the quarantine, so the quarantine keeps the program's own settings.
       let messages = ControlPlan.messages(of: plan, round: 7)
       #expect(messages.map(\.kind) == [.CS_CONTROL_GUARDS, .CS_CONTROL_SWEEP])
       var payload = [UInt8](repeating: 0, count: 136)
@@ -214,7 +215,7 @@ struct PolicyKeeperTests {
       #expect(await keeper.find("sho", .user(1000)) == [Self.key])
       #expect(await keeper.find("sho", .user(1001)).isEmpty)
       #expect(await keeper.find("/srv", .all).isEmpty)
-      // The list names a service by its last process. A client can also name the service by its executable.
+      // `find` selects a service by the name of its last process, or by its executable.
       let other = ServiceKey(uid: 1000, program: "/srv/crash-maker")
       #expect(await keeper.makeService(other, name: "checkout-api", peer: Peer(pid: 2, uid: 1000)))
       #expect(await keeper.find("crash-maker", .all) == [other])

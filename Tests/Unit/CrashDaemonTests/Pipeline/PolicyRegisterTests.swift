@@ -24,7 +24,7 @@ struct PolicyRegisterTests {
     await register.settle()
     let known = await policy.services.values.flatMap(\.processes.keys)
     #expect(known.sorted() == [1, 2, 3])
-    // settle() returns at once, because no registration is pending.
+    // Now settle() returns at once, because no registration is pending.
     await register.settle()
   }
 

@@ -36,7 +36,7 @@ struct SpoolQuotaTests {
         "c.ring", "d.ring.partial", "e.ring.partial", "empty", "file", "link", "pipe", "some.ring.part",
       ])
     #expect(found.hasPartial && found.excess.isEmpty)
-    // crashd does not remove the directory `full`, because it is not empty. Only the owner of a directory can empty it.
+    // The directory `full` is not empty, so crashd cannot remove it: only the owner of a directory can empty it.
     #expect(try names(directory) == ["a.ring", "b.ring.partial", "full"])
     #expect(spool.count() == 1)
   }
@@ -78,7 +78,7 @@ struct SpoolQuotaTests {
     }
     var limits = Limits()
     limits.spoolFilesPerUser = 6
-    // Removing these files loses no ring, because they contain no complete ring.
+    // `excess` is empty, because the removed files contain no complete ring.
     #expect(try spool.tidy(limits).excess.isEmpty)
     #expect(try names(directory).count == 6)
     limits.spoolBytesPerUser = 4 * 4_096

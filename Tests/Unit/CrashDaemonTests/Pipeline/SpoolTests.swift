@@ -85,7 +85,7 @@ struct SpoolTests {
 
   @Test("F12: an old partial file or directory is removed, even if its owner has set another file time")
   func partialFiles() throws {
-    // The directory is on a tmpfs, as /run is. On a tmpfs, a user can set any file time.
+    // The directory is on a tmpfs, as /run is.
     let path = "/dev/shm/cs-\(String(UInt32.random(in: .min ... .max), radix: 36))"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(atPath: path) } }
@@ -173,7 +173,7 @@ struct SpoolTests {
   @Test("a spooled copy of an attached process's ring gives no second report, and is removed with the process")
   func attached() async throws {
     try await TestDaemon.run { daemon in
-      // The ring contains another pid, like the ring of a process in a container.
+      // The ring contains a pid other than that of the connection, as if the process ran in a container.
       var ring = TestRing(pid: 4711)
       ring.addCrash()
       let process = try await daemon.attach()
@@ -268,7 +268,7 @@ struct SpoolTests {
     let more = copy
     try await Self.withReport(ring) { daemon, client, before in
       let outages = { try await client.call("io.crashshield.Crashd.Status").array("trouble") }
-      // The first query about a spooled copy fails, because the database lacks the table of raw records.
+      // Without the table of raw records, a query about a spooled copy fails.
       try Self.move(table: "raw_records", to: "elsewhere", in: daemon)
       try Self.leave(more, in: daemon.directories.spool)
       try await client.until { try await !outages().isEmpty }
@@ -352,7 +352,7 @@ struct SpoolTests {
     }
   }
 
-  /// Stores reports of another process under every id that crashd could give to the report of this ring.
+  /// Stores reports of another process under each id that crashd would use for the report of this ring.
   private static func takeIdentifiers(of ring: TestRing, in directories: Directories, _ store: ReportStore) throws {
     let process = try #require(try SpoolDirectory(path: directories.spool).open("\(ring.id).ring"))
     let derived = (1..<CrashAnalysis.attempts).map { CrashAnalysis.derived(process.facts, $0) }

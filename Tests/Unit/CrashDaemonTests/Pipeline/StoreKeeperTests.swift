@@ -75,8 +75,8 @@ struct StoreKeeperTests {
   @Test("F16: crashd starts without its store, buffers crashes in memory, and stores them as soon as it can")
   func closedAtStart() async throws {
     var path = ""
-    // SQLite cannot open a directory as its database file. crashd gets an error, as it does if the disk is full and
-    // SQLite cannot create its files.
+    // Puts a directory in place of the database file, which SQLite then cannot open. crashd gets an error, as it does
+    // if the disk is full.
     let block = { (directories: Directories) in
       path = directories.reports
       try FileManager.default.createDirectory(atPath: directories.reports, withIntermediateDirectories: false)
@@ -101,7 +101,7 @@ struct StoreKeeperTests {
       try FileManager.default.removeItem(atPath: path)
       daemon.analysis.outage.wake()
       try await client.until { try await status().int("reports") == 1 }
-      // crashd wakes the clients that follow incidents, because the store that it has opened can contain incidents.
+      // The opened store can contain incidents, so crashd has woken the clients that follow incidents.
       #expect(await incidents.next() != nil)
       try await client.until { try await status().array("trouble").isEmpty }
       #expect(try daemon.store.list(limit: 9).map(\.id) == [ring.id])
@@ -117,7 +117,7 @@ struct StoreKeeperTests {
       let removed = isWithDirectory ? daemon.directories.state : daemon.store.path
       try FileManager.default.removeItem(atPath: removed)
       let client = try await daemon.client()
-      // crashd detects the removal when it stores the next crash, before its next periodic check.
+      // crashd detects the removal when it stores this crash, and not only at its next periodic check.
       let process = try await daemon.attach()
       var ring = TestRing()
       ring.addCrash()
@@ -151,7 +151,7 @@ struct StoreKeeperTests {
     }
     #expect(try outage.hold(item("aa"), because: error))
     #expect(try !outage.hold(item("bb"), because: error))
-    // If a report is already in the buffer, buffering it again needs no additional space.
+    // The report aa is already in the buffer, so buffering it again needs no space.
     #expect(try outage.hold(item("aa"), because: error))
     #expect(outage.count == 1 && outage.isHolding(pid: 7) && !outage.isHolding(pid: 8))
     #expect(outage.mayForget("kept-bb") && !outage.mayForget("kept-aa"))
@@ -199,7 +199,7 @@ struct StoreKeeperTests {
     }
   }
 
-  @Test("a clock jump makes no report expire until the new time has been valid for an hour")
+  @Test("after a clock jump, no report expires until the clock has kept the new time for an hour")
   func clock() {
     var watch = ClockWatch()
     let hour: UInt64 = 3_600_000_000_000
@@ -207,7 +207,7 @@ struct StoreKeeperTests {
       (100 * hour, 1), (101 * hour, hour),
       // The clock jumps forward by a year, and then back.
       (9_000 * hour, hour + 1), (9_000 * hour + 2, hour + 3), (101 * hour, hour + 4),
-      // The clock jumps forward again, and stays there. Therefore crashd trusts the clock after an hour.
+      // The clock jumps forward again, and keeps this time. After an hour, crashd trusts the clock.
       (9_000 * hour, hour + 5), (9_001 * hour + 5, 2 * hour + 6),
     ]
     let trusted = moments.map { watch.isTrusted(real: $0.real, boot: $0.boot) }
@@ -234,7 +234,7 @@ struct StoreKeeperTests {
       old.time = "2020-01-01T00:00:00.000000Z"
       _ = try daemon.store.put(old, raw: [])
       _ = try daemon.store.put(.sample(id: "bb"), raw: [])
-      // By default, retention would remove this old report because of its age, but the test daemon has no retention.
+      // Only Prune can remove these old reports, because the test daemon has no retention.
       let client = try await daemon.client()
       let before: [String: JSONValue] = ["before": .string("2021-01-01T00:00:00Z")]
       let dry = try await client.call("\(Self.own).Prune", before.merging(["dryRun": .bool(true)]) { $1 })

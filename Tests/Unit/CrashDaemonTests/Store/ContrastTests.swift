@@ -9,7 +9,7 @@ import Testing
 @testable import CrashDaemon
 @testable import CrashStore
 
-@Suite("Contrast of stored groups")
+@Suite("The contrast of stored groups: what distinguishes a group's crashes from other crashes")
 struct ContrastTests {
   /// A SplitMix64 generator, so that each run simulates the same crashes.
   private struct Random: RandomNumberGenerator {
@@ -26,7 +26,7 @@ struct ContrastTests {
 
   /// The properties of a crash in the simulated fleet.
   ///
-  /// A planted cause replaces one value.
+  /// A planted cause (one that the test simulates) replaces one value.
   private struct Facts {
     var host, pod, route, region, flag, build, argument, hour: Int
     var isTask: Bool
@@ -102,7 +102,7 @@ struct ContrastTests {
       for number in 0..<cases {
         var random = Random(state: UInt64(number) &* 0x5bd1_e995)
         let cause = Self.causes[number % Self.causes.count]
-        // 55 to 95 % of the group's crashes have the cause. The other crashes have it as often as all crashes of the
+        // 55 to 95 % of the group's crashes have the value of the cause. The others have it as often as the rest of the
         // fleet.
         let share = Double.random(in: 0.55..<0.95, using: &random)
         let (key, name) = ("ab\(String(number + 16, radix: 16))", "shop\(number)")
@@ -166,19 +166,20 @@ struct ContrastTests {
       let numbers = { (fields: [ContrastFields]) in fields.compactMap { $0.values["process.pid"]?.int }.sorted() }
       for part in [numbers(sample.group), numbers(sample.rest)] {
         #expect(abs(part.count - 40) <= 2)
-        // The first and the last report are near the ends, and no gap is much longer than 400 / 40.
+        // The first and the last compared report are near the ends of the list, and no gap between two compared reports
+        // is much longer than 400 / 40.
         let gaps = zip(part, part.dropFirst()).map { $1 - $0 }
         #expect((part.first ?? 400) <= 30 && (part.last ?? 0) >= 370 && (gaps.max() ?? 400) <= 30)
       }
       #expect(try read(80).group == sample.group && sample.groupStored == 200)
-      // The others use what the group leaves.
+      // The rest of the reports uses the budget that the group leaves.
       let more = try read(440)
       #expect(more.group.count == 200 && more.rest.count == 200)
       #expect(try read(0).group.isEmpty && read(0).rest.isEmpty)
     }
   }
 
-  @Test("each beginning of a scattered list is spread over the list, whatever its length")
+  @Test("the first elements of a scattered list, however many, are spread over the whole list")
   func scattered() {
     for count in [1, 2, 37, 107, 214, 500, 1_500] {
       let list = ReportStore.scattered((0..<Int64(count)).map { $0 })

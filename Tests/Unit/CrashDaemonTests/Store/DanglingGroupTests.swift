@@ -66,7 +66,8 @@ struct DanglingGroupTests {
     #expect(group.line == "Shop.swift:14" && group.releases == 2 && group.modes == ["absorb", "zero"])
     #expect(group.age_ns == 2_000_000 && group.confidence == "certain")
     #expect(group.first == "2026-11-21T09:00:00Z" && group.last == "2026-11-21T11:00:00Z")
-    // A hostile process can write the largest count. The sum of the counts saturates, and does not trap.
+    // One of the processes is hostile, and has written the largest possible count. The sum stays at this value, without
+    // a trap.
     #expect(group.count == .max)
   }
 
@@ -143,8 +144,8 @@ struct DanglingGroupTests {
         return incident
       })
     #expect(groups.count == 40 && groups.allSatisfy { long.hasPrefix($0.className) && !$0.className.isEmpty })
-    // One byte of a string becomes at most six bytes in JSON. The strings do not use the whole limit, so that the names
-    // of the fields have room.
+    // One byte of a string becomes at most six bytes in JSON. The strings use less than the limit, which leaves room
+    // for the names of the fields.
     #expect(try JSONEncoder().encode(groups).count <= 40 * 6 * UseAfterFree.rowBytes)
     #expect(try Self.groups(of: [Self.incident(long)]).isEmpty)
   }
@@ -171,7 +172,7 @@ struct DanglingGroupTests {
             try JSONEncoder().encode(incident),
           ])
       }
-      // The JSON in the row x-1 is invalid. The row x-2 contains the incident of another row.
+      // Two bad rows: the JSON of x-1 is invalid, and x-2 contains the incident of another row.
       for (id, json) in [("x-1", Data("{".utf8)), ("x-2", try JSONEncoder().encode(incidents[0]))] {
         try database.execute(sql: insert, arguments: [id, 0, "shop", "s", "quarantine", "2026", json])
       }

@@ -89,8 +89,7 @@ struct DisplacementTests {
     _ = try store.put(report(0), raw: [])
     let other = try DatabasePool(path: path + ".backup")
     try other.write { try $0.execute(sql: "CREATE TABLE backup (number INTEGER); INSERT INTO backup VALUES (7)") }
-    // Copies the backup while its database is open. The recent rows are only in the write-ahead log. Therefore copy
-    // this log, too.
+    // Copies the database `other` while it is open, with its write-ahead log: only the log has the recent rows.
     for suffix in ["", "-wal"] {
       try files.removeItem(atPath: path + suffix)
       try files.copyItem(atPath: path + ".backup" + suffix, toPath: path + suffix)
@@ -124,7 +123,7 @@ struct DisplacementTests {
       _ = try? store.writeAnew(at: Self.time)
       isAnew.signal()
     }
-    // The loop ends when the rewriting thread has taken the lock, and waits for the writer.
+    // The loop ends when the thread that rewrites the database holds the lock, and waits for the writer.
     while store.writing.withLockIfAvailable({ _ in true }) != nil { sched_yield() }
     Thread.detachNewThread {
       _ = try? store.enter(subscriber: "mail", uid: 1_000, at: Self.time)

@@ -77,7 +77,7 @@ struct EventCountTests {
       _ = try store.put(crash("b2", program: "till", uid: 0), raw: [])
       #expect(try store.counts(of: .crash, visibility: .user(1000)).map(\.count) == [1])
       _ = try store.put(crash("a2"), raw: [])
-      // The store has no sum for all users, because this sum would decrease when a user's row is removed.
+      // Even for root, the counts are separate for each user: a sum would decrease when a user's row is removed.
       let counts = try store.counts(of: .crash)
       #expect(counts.map(\.count) == [2, 1, 1] && counts.map(\.uid) == [1000, 0, 0])
       let incidents = try store.counts(of: .incident)

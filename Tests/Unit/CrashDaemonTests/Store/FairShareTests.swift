@@ -131,20 +131,20 @@ struct FairShareTests {
     try withStore { store in
       let early = "2026-11-21T08:00:00.000000Z"
       try store.put(incidents: (0..<20).map { incident("root-\($0)", uid: 0, last: early) })
-      // The incidents of the flood claim to be the latest: their time is in the year 2554.
+      // The many incidents of the other user (the flood) claim to be the latest: their time is in the year 2554.
       for look in 0..<48 {
         let flood = (0..<256).map { incident("f-\(look)-\($0)", uid: 65_534, last: "2554-07-21T00:00:00.000000Z") }
         try store.put(incidents: flood)
       }
       #expect(try store.incidents(visibility: .user(0), limit: 100).count == 20)
       #expect(try store.incidents(visibility: .user(65_534), limit: 20_000).count == ReportStore.incidentLimit - 20)
-      // The store has evicted the earliest incidents of the flood.
+      // Of the flood, the store has evicted the incidents that it stored first.
       let ids = Set(try store.incidents(visibility: .user(65_534), limit: 20_000).map(\.id))
       #expect(!ids.contains("f-0-0") && ids.contains("f-47-255"))
     }
   }
 
-  @Test("a repeated incident is treated as one of the latest when incidents are evicted")
+  @Test("an incident that occurs again counts as one of the latest when incidents are evicted")
   func again() throws {
     try withStore { store in
       let time = "2026-11-21T08:00:00.000000Z"

@@ -105,8 +105,8 @@ struct IncidentPageTests {
       for first in stride(from: 0, to: count, by: 1_030) {
         try store.put(incidents: (first..<min(count, first + 1_030)).map { Self.incident("i\($0)") })
       }
-      // When the count of an incident increases, the incident gets another number in the store. This change is not a
-      // loss.
+      // When the count of an incident increases, the incident gets a new number in the store. The gap at its old number
+      // is not a loss.
       try store.put(incidents: [Self.incident("i\(count - 1)", count: 2)])
       var (cursor, found, lost) = (start, 0, 0)
       while true {

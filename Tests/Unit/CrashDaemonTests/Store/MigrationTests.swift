@@ -90,7 +90,7 @@ struct MigrationTests {
     #expect(try store.list(limit: 9).map(\.release) == [nil])
     #expect(try store.list(ReportFilter(tags: ["region=eu"]), limit: 9).isEmpty)
     #expect(try store.groups(limit: 9).map(\.firstRelease) == [nil])
-    // The migrated row has no release, but the JSON of the old report has one.
+    // The migrated row has no release, although the JSON of the old report has one.
     #expect(try store.report(idPrefix: "a1").report[.release] == "shop@1")
     var new = report("a2", group: "cafe", minute: 2)
     (new.release, new.annotations) = ("shop@2", ["region": "eu"])

@@ -4,7 +4,7 @@ import CrashReport
 import TestKit
 import Testing
 
-@Suite("Reports that are not stored yet")
+@Suite("Preliminary reports, which are listed but not stored yet")
 struct PreliminaryReportTests {
   private static func report(_ digit: Int, uid: Int = 1_000, signal: String = "SIGILL") -> CrashReport {
     let time = "2026-11-21T08:00:0\(digit).000000Z"
@@ -34,7 +34,7 @@ struct PreliminaryReportTests {
     try store.close()
   }
 
-  /// Returns the numbers of all reports in a list, reading pages of `limit` reports.
+  /// Returns the numbers of all reports in a list, which it reads in pages of `limit` reports.
   private func pages(_ store: ReportStore, _ early: [CrashReport], limit: Int, isOldestFirst: Bool) throws -> [Int] {
     var (digits, cursor): ([Int], StoreCursor?) = ([], nil)
     while true {
@@ -44,7 +44,7 @@ struct PreliminaryReportTests {
       digits += page.reports.map(\.pid)
       guard let last = page.reports.last else { return digits }
       #expect(page.more == (isOldestFirst ? 3 : 5) - digits.count)
-      // Parses the cursor from its string, because a client returns a cursor as a string.
+      // Parses the cursor from its string, as crashd does with a client's cursor.
       let next = try #require(StoreCursor(last.cursor, of: store.epoch))
       cursor = next
     }

@@ -61,8 +61,8 @@ struct ReportStoreTests {
         Issue.record("it is another report")
         return
       }
-      // A later report of the same crash has no mark that it is restricted. It replaces the stored report, and crashd
-      // hides it from the user nevertheless.
+      // A later report of the same crash is not marked as restricted. It replaces the stored report, and stays hidden
+      // from the user.
       (report.process.isRestricted, report.reason) = (nil, "once more")
       guard case .updated = try store.put(report, raw: [1]) else {
         Issue.record("it is another report")

@@ -56,8 +56,8 @@ struct RescueTests {
     let epoch = store.epoch
     let aside = try store.startAnew(because: problem, at: "2026-11-22T10:00:00.000000Z")
     #expect(aside.path == path + ".corrupt-20261122T100000000000Z" && aside.keepsCursors)
-    // The new database stores crashes before crashd has recovered the old reports. The numbers of these crashes
-    // continue the old numbers.
+    // The new database can store crashes before crashd has recovered the old reports. Their numbers continue the old
+    // numbers.
     #expect(try store.put(report(500), raw: []) == .inserted(StoreCursor(epoch: epoch, sequence: 201)))
     let rescued = try store.rescue(aside)
     #expect(rescued.isReadable && rescued.unreadable > 0)
@@ -94,7 +94,7 @@ struct RescueTests {
     try store.write { try $0.execute(sql: "DELETE FROM incidents WHERE id IN ('b', 'd')") }
     let aside = try store.startAnew(because: "a test", at: "2026-11-22T10:00:00.000000Z")
     #expect(aside.keepsCursors == keepsCursors)
-    // The new database stores this incident before crashd has recovered the old incidents.
+    // This incident is stored in the new database before the old incidents are recovered.
     try store.put(incidents: [incident("e")])
     _ = try store.rescue(aside)
     #expect(Set(try store.incidents(limit: 9).map(\.id)) == ["a", "c", "e"])
@@ -122,7 +122,7 @@ struct RescueTests {
     _ = try store.put(report(1), raw: [])
     #expect(try store.count() == 1)
     try store.close()
-    // If crashd sets aside a second database at the same time, the database gets another name.
+    // A second database that is set aside at the same time gets another name.
     try garble(path, from: 0, count: 4_096)
     let (again, other) = try ReportStore.open(path: path, at: "2026-11-22T10:00:00.000000Z")
     #expect(other?.path == aside.path + "-2")

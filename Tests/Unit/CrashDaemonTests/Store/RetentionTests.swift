@@ -99,7 +99,7 @@ struct RetentionTests {
       let group = try #require(groups.last)
       #expect(group.first == reports.first?.time && group.last == reports.last?.time)
       #expect(group.builds == 2 && group.firstBuild == "old" && group.report == reports.last?.id)
-      // Retention always keeps the newest reports, up to a quarter of the limit of 40.
+      // The newest reports, a quarter of the limit of 40, are always kept.
       for report in reports.suffix(10) { #expect(try store.report(idPrefix: report.id).report == report) }
       #expect(try store.removed(after: before) == .init(count: 260, isExact: true))
       // Retention removes a raw record together with its report.
@@ -121,8 +121,8 @@ struct RetentionTests {
       _ = try retain(store) { $0.reportsPerGroup = 80 }
       let kept = try store.list(limit: 100).compactMap { ages[$0.id] }.sorted()
       #expect(kept.count == 80)
-      // Retention keeps 60 of the older 1,180 reports, which it selects at random. In only one of 10¹⁰ runs, fewer than
-      // 10 or more than 50 of these 60 reports are from the first half.
+      // Of the 1,180 older reports, retention keeps 60 at random. Only in one of 10¹⁰ runs are fewer than 10 or more
+      // than 50 of these 60 from the first half.
       let early = kept.prefix(60).count { $0 < 590 }
       #expect((10...50).contains(early))
     }
@@ -211,7 +211,7 @@ struct RetentionTests {
       #expect(try retain(store) { $0.reportsPerGroup = 8 } == [:])
       let read = StoreCursor(epoch: store.epoch, sequence: 30)
       _ = try store.acknowledge(read, subscriber: "mail", uid: 1000, at: Self.now)
-      // No report was stored after the acknowledgment, but retention still checks the group.
+      // Retention checks the group again after the acknowledgment, even if no further report was stored.
       #expect(try retain(store) { $0.reportsPerGroup = 8 } == [.group: 30])
       #expect(try store.events(after: read, limit: 100).map(\.id) == Array(ids[30...]))
       for index in 60..<120 { _ = try store.put(report(secondsAgo: 600 - index), raw: []) }
@@ -264,7 +264,7 @@ struct RetentionTests {
       try store.foldRemoved(beyond: 1_000)
       #expect(try store.removed(after: start) == .init(count: 2_500, isExact: false))
       #expect(try store.removed(after: start, visibility: .user(1001)) == .init(count: 500, isExact: false))
-      // The cursor is in the middle of a block of folded counts. Therefore the count can be too high, but never too
+      // Counts of long ago are stored in blocks. For a cursor inside a block, the count can be too high, but never too
       // low.
       let middle = StoreCursor(epoch: store.epoch, sequence: 500)
       let late = try store.removed(after: middle)

@@ -29,8 +29,7 @@ struct StoreCursorTests {
       #expect(StoreCursor(cursor.description, of: epoch) == cursor)
       let incident = StoreCursor(epoch: epoch, sequence: sequence, kind: .incident)
       #expect(StoreCursor(incident.description, of: epoch, kind: .incident) == incident)
-      // The store does not accept a cursor of one kind as a cursor of the other kind, because each kind has its own
-      // numbers.
+      // A cursor of incidents is not a valid cursor of reports, and vice versa, because each kind has its own numbers.
       #expect(StoreCursor(incident.description, of: epoch) == nil)
       #expect(StoreCursor(cursor.description, of: epoch, kind: .incident) == nil)
     }
@@ -67,7 +66,7 @@ struct StoreCursorTests {
     let path = directory.path + "/r.sqlite"
     let old = try ReportStore(path: path)
     for id in ["a1", "a2", "a3"] { _ = try old.put(Self.report(id), raw: []) }
-    // The database is now in the state in which a crashd without keys leaves it.
+    // Now the database is as an older version of crashd, which has no keys, leaves it.
     try old.write { try $0.execute(sql: "DELETE FROM meta WHERE key <> 'epoch'") }
     try old.close()
     for round in 0..<2 {
@@ -77,8 +76,8 @@ struct StoreCursorTests {
       #expect(try store.cursor("\(epoch)-1").sequence == 1)
       #expect(try store.events(after: store.cursor("\(epoch)-2"), limit: 9).map(\.id) == ["a3", "a4"])
       #expect(try store.cursor("\(epoch)-3").sequence == 3)
-      // The old version has issued no cursor after 3. The number 4, whose event exists now, causes the same error as
-      // the number 5, which has no event.
+      // The old version has issued no cursor after 3. The error must be the same for the number 4, whose event exists
+      // now, and for 5, which has no event.
       for number in [4, 5] {
         let text = "\(epoch)-\(number)"
         #expect(throws: StoreError.invalidCursor(text)) { try store.cursor(text) }
@@ -99,7 +98,7 @@ struct StoreCursorTests {
     try old.close()
     var configuration = Configuration()
     configuration.readonly = isReadOnly
-    // SQLite raises this limit to the number of pages that the file already has. Therefore the file cannot grow.
+    // SQLite raises this limit to the present number of pages, so the file cannot grow.
     configuration.prepareDatabase { try $0.execute(sql: "PRAGMA max_page_count = 1") }
     let queue = try DatabaseQueue(path: path, configuration: configuration)
     if !isReadOnly {

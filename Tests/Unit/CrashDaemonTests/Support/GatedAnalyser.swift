@@ -8,9 +8,9 @@ import Testing
 
 /// A replacement for crash-analyse.
 ///
-/// It writes the complete cache of build `abcd` when the test has opened its gate.
+/// For the complete cache of build `abcd`, it waits until the test opens the gate, and then writes the cache.
 ///
-/// Every other job fails. The replacement creates no unwind tables and no partial caches.
+/// Every other job fails, such as those for unwind tables and partial caches.
 struct GatedAnalyser {
   let program: String
   private let gate: Descriptor
@@ -18,7 +18,7 @@ struct GatedAnalyser {
   init(in directory: TestDirectory) throws {
     let path = "\(directory.path)/gate"
     try #require(unsafe mkfifo(path, 0o600) == 0)
-    // The test opens the pipe for reading and writing. Therefore neither the test nor a child blocks in open().
+    // The pipe is open for reading and writing here, so open() blocks neither the test nor a child.
     gate = Descriptor(owning: unsafe Glibc.open(path, O_RDWR | O_CLOEXEC))
     try directory.writeCache("ready", hasDebugInformation: true)
     let script = """
@@ -30,7 +30,7 @@ struct GatedAnalyser {
     program = try directory.write(Array(script.utf8), to: "analyse", mode: 0o700)
   }
 
-  /// Writes 16 lines, which release 16 jobs, including jobs that have not started yet.
+  /// Opens the gate: writes 16 lines, one for each waiting or later job.
   func open() {
     let lines = [UInt8](repeating: UInt8(ascii: "\n"), count: 16)
     #expect(unsafe Glibc.write(gate.number, lines, lines.count) == lines.count)

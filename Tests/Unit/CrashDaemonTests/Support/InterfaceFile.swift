@@ -1,6 +1,6 @@
 /// A Varlink interface file.
 ///
-/// The parser reads only what a test compares with code.
+/// It has only the parts that a test compares with code.
 struct InterfaceFile: Sendable {
   /// A type as the interface file declares it.
   indirect enum Kind: Sendable, Equatable {

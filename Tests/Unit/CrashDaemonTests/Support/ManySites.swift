@@ -4,10 +4,10 @@ import Glibc
 import TestKit
 import Testing
 
-/// Simulates 2,500 call sites that use freed objects: every fifth one in two processes, and every fiftieth one in
-/// three.
+/// Simulated incidents of 2,500 call sites that use freed objects: every fifth call site in two processes, and every
+/// fiftieth in three.
 ///
-/// They have more incidents than one call of `Incidents` returns.
+/// The incidents are more than one call of `Incidents` returns.
 struct ManySites {
   private static let count = 2_500
 

@@ -34,7 +34,7 @@ struct NotifySocket {
     }
   }
 
-  /// Reads messages until one contains STOPPING=1, and discards them.
+  /// Reads and discards messages until one begins with STOPPING=1.
   func readOn() throws {
     let socket = socket
     try Thread.start(named: "systemd") {

@@ -8,9 +8,7 @@ import LinuxSystem
 @testable import CrashDaemon
 
 extension CrashRecord {
-  /// Returns a crash without details.
-  ///
-  /// Each test sets the details that it needs.
+  /// Returns a crash without details, to which each test adds the details that it needs.
   ///
   /// For a signal that a process sent, the sender is the crashed process itself, with pid 99.
   static func sample(

@@ -12,7 +12,7 @@ final class Successor: Sendable {
 
   /// Starts the child.
   ///
-  /// No program has connected yet.
+  /// At first, no program is connected.
   init(path: String, programs count: Int) throws {
     programs = try (0..<count).map { _ in
       let number = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0)

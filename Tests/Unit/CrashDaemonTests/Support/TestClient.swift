@@ -165,9 +165,9 @@ extension TestClient {
     return progress
   }
 
-  /// Waits until the store has this many reports.
+  /// Waits until the daemon's store has this many reports.
   ///
-  /// It waits for events of the store, so it does not depend on a clock.
+  /// It reads the daemon's events, so it does not depend on a clock.
   func untilReports(_ count: Int) async throws {
     let events = try await TestClient(path: path)
     try await events.send("io.crashshield.Crashd.Subscribe", more: true)
@@ -177,9 +177,9 @@ extension TestClient {
     }
   }
 
-  /// Asks the daemon again and again, for at most five minutes.
+  /// Repeats a condition until it is true, for at most five minutes.
   ///
-  /// During each call, the daemon's tasks can run.
+  /// The daemon's tasks can run between two calls of the condition.
   func until(_ condition: () async throws -> Bool) async throws {
     let clock = ContinuousClock()
     let end = clock.now.advanced(by: .seconds(300))

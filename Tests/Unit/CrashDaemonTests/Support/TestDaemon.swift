@@ -46,8 +46,8 @@ final class TestDaemon: Sendable {
     var configuration = DaemonConfiguration(
       directories: directories, analysePath: analysePath, handlesSignals: false)
     configuration.settings.limits = limits
-    // Disables retention. The reports of tests can have any time, and the free space on the machine's disk must not
-    // affect a test.
+    // Disables retention, because the reports of tests can have any time, and the free space on the machine's disk must
+    // not affect a test.
     configuration.settings.retention.age_s = Int.max
     configuration.settings.retention.history_s = Int.max
     configuration.settings.retention.reportsPerGroup = Int.max
@@ -60,7 +60,7 @@ final class TestDaemon: Sendable {
     let daemon = daemon
     let running = Task { try await daemon.run() }
     do {
-      // The reply shows that the daemon is running. Only a running daemon can be stopped.
+      // Waits for a reply, because only a running daemon can be stopped.
       _ = try await client().call("io.crashshield.Crashd.Status")
       try await body(self)
     } catch {

@@ -1,7 +1,6 @@
 /// Limits the number of tests that use a scarce resource of the machine at the same time.
 ///
-/// All tests of a bundle start at the same time. Without a limit, many of them would wait for each other on a slow
-/// machine.
+/// All tests of a bundle can start at the same time, and would then slow each other down on a slow machine.
 actor TestPlaces {
   /// Each daemon needs two inotify instances, and the kernel allows 128 for each user by default.
   static let daemons = TestPlaces(20)

@@ -6,7 +6,7 @@ import LinuxSystem
 
 @testable import CrashDaemon
 
-/// A ring as a host process writes it.
+/// A ring as a program with the shield writes it.
 ///
 /// The test assembles its bytes.
 struct TestRing {
@@ -42,7 +42,7 @@ struct TestRing {
     }.joined()
   }
 
-  /// Marks the library as one that supports the message about the last crash.
+  /// Marks the program's library as one that supports the message about the last crash.
   mutating func takeLastCrash() { put(UInt32(1), at: offset(\cs_ring_header.takes_last_crash)) }
 
   mutating func addImage(
@@ -91,7 +91,7 @@ struct TestRing {
     put(UInt64(0x40_0030), at: base + offset(\cs_ring_incident.detail) + offset(\cs_ring_object_stacks.free))
   }
 
-  /// Sets the field `word` of the added incident, which has a metadata word or a source line.
+  /// Sets the field `word` of the added incident: a word of class metadata, or a source line.
   mutating func setWord(_ index: Int, _ word: UInt32) {
     put(
       word,
@@ -106,7 +106,7 @@ struct TestRing {
     put(kind, at: base + offset(\cs_ring_incident.kind))
   }
 
-  /// Makes the added incident one that contains a trap.
+  /// Makes the added incident a contained trap.
   ///
   /// The recorded value of each register is 0x100 plus the number of the register.
   mutating func makeTrap(_ index: Int, registers: Int, flags: UInt64) {
@@ -134,7 +134,8 @@ struct TestRing {
     put(UInt64(0x40_0040), at: base + offset(\cs_ring_incident.detail) + offset(\cs_ring_object_stacks.origin))
   }
 
-  /// Makes the added incident the record of an object that left the quarantine before the given thread crashed.
+  /// Makes the added incident a freed-object record: the record of an object that left the quarantine before the given
+  /// thread crashed.
   mutating func makeFreedRecord(_ index: Int, at address: UInt64, tid: Int32, sequence: Int64) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
     put(cs_ring_dangling.CS_RING_DANGLING_FREED.rawValue, at: base + offset(\cs_ring_incident.kind))
@@ -190,8 +191,8 @@ struct TestRing {
     put(UInt64(0x7fff_0000), at: base + offset(\cs_ring_record.stack_start))
     put(UInt32(stack.count), at: base + offset(\cs_ring_record.stack_bytes))
     put(unwindStop, at: base + offset(\cs_ring_record.unwind_stop))
-    // Swift does not import the array of stack bytes. Computes the offset from the end of the slot: the array is the
-    // last field, and no padding follows it.
+    // Swift does not import the array of stack bytes. It is the last field of the slot, without padding, so its offset
+    // follows from the end of the slot.
     let stackBase = self.slot(slot + 1) - Int(CS_RING_STACK_LIMIT_BYTES)
     put(stack, at: stackBase)
     put(UInt64(slot), at: base + offset(\cs_ring_record.sequence))

@@ -1,9 +1,7 @@
 import Glibc
 import LinuxSystem
 
-/// A client of the metrics listener.
-///
-/// It has no HTTP library.
+/// A client of the metrics listener, without an HTTP library.
 ///
 /// It sends bytes, and reads until the listener closes the connection.
 enum TestScraper {

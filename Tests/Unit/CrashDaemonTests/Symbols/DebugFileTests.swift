@@ -43,7 +43,7 @@ struct DebugFileTests {
     let files = debugFiles(debug, image: image.replacing("DEBUG", with: debug))
     #expect(files.openInstalled(buildID: "abcd", link: "shop.debug").isEmpty)
     #expect(files.paths(buildID: "abcd", link: "shop.debug").count == 3)
-    // The path of an image can contain `..`, for example because of an rpath of `$ORIGIN/../lib`. crashd still finds
+    // If the path of an image contains `..`, for example because of an rpath of `$ORIGIN/../lib`, crashd still finds
     // the debug files next to the image.
     let beside = debugFiles(debug, image: "\(directory.path)/x/../other/shop")
     #expect(beside.openBeside(buildID: "abcd", link: "shop.debug").count == 1)

@@ -11,8 +11,8 @@ import Testing
 struct FetchTests {
   /// Creates caches whose helper programs are scripts.
   ///
-  /// The script for `crash-analyse` makes a cache with lines from the file `lines`, and a cache with only names from
-  /// `image` and `bare`. It refuses other files.
+  /// The script for `crash-analyse` makes a cache with lines if the file contains `lines`, and a cache with only names
+  /// if it contains `image` or `bare`. It refuses other files.
   private func caches(
     _ directory: TestDirectory, fetch: String, urls: [String] = ["http://one", "http://two"],
     change: (inout Limits) -> Void = { _ in }
@@ -109,12 +109,12 @@ struct FetchTests {
     let directory = try TestDirectory()
     let gate = "\(directory.path)/gate"
     #expect(unsafe mkfifo(gate, 0o600) == 0)
-    // The test opens the pipe for reading and writing. Therefore neither the test nor a child blocks in open().
+    // The pipe is open for reading and writing here, so open() blocks neither the test nor a child.
     let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
     let caches = try caches(directory, fetch: "read line <'\(gate)'; echo lines") { $0.fetch_ms = 400_000 }
     let builds = ["abcd", "ef01"]
     var names: [String: SymbolCache] = [:]
-    // Requests one build after the other, so that the fetches start in the order of `builds`.
+    // Prepares one build after the other, so that the fetches start in the order of `builds`.
     for build in builds {
       await caches.prepare([try image(directory, buildID: build)], for: geteuid())
       names[build] = try await cache(caches, build)

@@ -12,12 +12,10 @@ import Testing
 
 /// The tests run one after the other.
 ///
-/// A test forks a child, which closes the descriptors of all tests. The child can block when it closes a descriptor
-/// whose file system hangs.
+/// The children that these tests fork close the descriptors of all tests, and could block at a descriptor whose file
+/// system hangs.
 @Suite("Files at paths chosen by other users", .serialized)
 struct ForeignFileTests {
-  /// A pipe.
-  ///
   /// A pipe that simulates a hanging file: reading a byte blocks until the test writes a byte.
   private struct Hanging {
     let reader: Descriptor
@@ -52,7 +50,7 @@ struct ForeignFileTests {
     let (work, hanging) = (ForeignFileWork(limits), Hanging())
     work.submit(of: 1, at: "dead", hanging.work)
     while work.isFull(1) { await Task.yield() }
-    // The next two jobs wait behind the first job, and leave the queue when their time limit ends.
+    // The next two jobs wait behind the first one, which hangs, and leave the queue when their time limit ends.
     #expect(await work.result(of: 1, at: "dead", timeout_ms: 1) { 1 } == nil)
     #expect(work.wait(of: 1, at: "dead", timeout_ms: 1) { 2 } == nil)
     #expect(!work.isFull(1))
@@ -77,7 +75,7 @@ struct ForeignFileTests {
     #expect(work.isFull(54_021) && work.isFull(54_301) && work.isFull(54_022) && !work.isFull(54_023))
     #expect(await work.result(of: 54_301, at: "alive", timeout_ms: 600_000) { 1 } == nil)
     #expect(work.wait(of: 54_301, at: "alive", timeout_ms: 600_000) { 2 } == nil)
-    // The jobs of users hold all threads except the one that is reserved for root.
+    // The users' jobs occupy all threads except the one that is reserved for root.
     let root = geteuid()
     #expect(await work.result(of: root, at: "alive", timeout_ms: 600_000) { 3 } == 3)
     work.submit(of: root, at: "dead", hanging.work)
@@ -199,7 +197,7 @@ struct ForeignFileTests {
     let path = try directory.write([1], to: "image", mode: 0o644)
     let sent = Descriptor(owning: unsafe open(path, O_RDONLY | O_CLOEXEC))
     let user: UInt32 = 54_321
-    // opened(for:) returns nil here, because no call has found out yet where the file comes from.
+    // opened(for:) returns nil, because no call of open(for:) has determined the owner of the file yet.
     #expect(try image(path, descriptor: sent).opened(for: user) == nil)
     #expect(try image("/nowhere", descriptor: sent).open(for: user).owner == .user(user))
     let other = try directory.write([1], to: "other", mode: 0o644)
@@ -242,7 +240,7 @@ struct ForeignFileTests {
     let error = #expect(throws: SystemError.self) { try image(path).open(for: 54_321) }
     #expect(error?.description == SystemError("open image '\(path)'", code: EACCES).description)
     #expect(throws: Never.self) { try image(open).open(for: 54_321) }
-    // Only root can read this file. The read succeeds, so the thread has root's privileges again.
+    // Only root can access this file, so the thread has root's privileges again.
     #expect(unsafe access(closed + "/file", R_OK) == 0)
   }
 
@@ -294,7 +292,7 @@ final class MutexFlag: Sendable {
 
   /// Calls `end` after ten minutes.
   ///
-  /// If crashd waits for a file system, the test then fails and does not hang.
+  /// A test in which crashd waits for a hanging file system thus fails and does not hang.
   static func alarm(_ end: @escaping @Sendable () -> Void) throws -> MutexFlag {
     let isOver = MutexFlag()
     try Thread.start(named: "alarm") {

@@ -50,7 +50,7 @@ struct NameJudgeTests {
     #expect(text == "$s1aAAyyF\n$s1bAAyyF\n$s1cAAyyF\n$s1cAAyyF\n")
   }
 
-  @Test("a child that takes too long or refuses its input decides on no name that it has not checked")
+  @Test("if a child takes too long or refuses its input, the names that it has not checked get no verdict")
   func stopped() async throws {
     for end in ["kill -STOP $$", "exit 74"] {
       let directory = try TestDirectory()
@@ -61,7 +61,8 @@ struct NameJudgeTests {
         \(end)
         """
       var limits = Limits.patient
-      // A stopped child never ends by itself. A later child can also take too long, because the machine can stall.
+      // The stopped child never ends by itself. The tries are unlimited, because a later child can also take too long
+      // if the machine stalls.
       (limits.judgeNames_ms, limits.judgeNameTries) = (500, .max)
       let judge = try judge(directory, script: script, limits: limits)
       var unreadable = await judge.unreadable(of: names)
@@ -80,7 +81,7 @@ struct NameJudgeTests {
     #expect(await judge.judged(["ab": ["$s1cAAyyF"]]) == [:])
   }
 
-  @Test("a name that makes three children too slow stays mangled without a fourth child")
+  @Test("a name on which three children take too long stays mangled without a fourth child")
   func late() async throws {
     let directory = try TestDirectory()
     var limits = Limits.patient
@@ -93,7 +94,7 @@ struct NameJudgeTests {
     #expect(await judge.judged(["ab": ["$s1aAAyyF"], "cd": ["$s1bAAyyF"]]) == ["ab": ["$s1aAAyyF"]])
   }
 
-  @Test("a name that does not fit into the input gets no verdict of another name")
+  @Test("a name that does not fit into the child's input does not get the verdict of another name")
   func limit() async throws {
     let directory = try TestDirectory()
     var limits = Limits.patient

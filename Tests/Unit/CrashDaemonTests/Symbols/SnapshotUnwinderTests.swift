@@ -31,8 +31,8 @@ struct UnwindQuestionTests {
       image(3, 0x4000, 0x5000), image(4, 0x6000, 0x7000),
     ]
     let question = try #require(UnwindQuestion(contents))
-    // If a call is the last instruction of an image, its return address is the first byte after the image, such as
-    // 0x3000.
+    // The stack has the return address 0x3000, the first byte after an image. It belongs to this image, because a call
+    // can be the last instruction of an image.
     #expect(question.images.map(\.index) == [0, 2, 3])
     let table = try MemoryFile()
     try table.write([7, 8, 9], at: 0)
@@ -125,7 +125,8 @@ struct SnapshotUnwinderTests {
   @Test("a compromised child can write neither its input nor past the end of its output")
   func sealed() async throws {
     let directory = try TestDirectory()
-    // The script writes one byte after the end of its output, to the first byte of its input, and far behind its input.
+    // The script tries to write one byte after the end of its output, to the first byte of its input, and far behind
+    // its input.
     let unwinder = try unwinder(
       """
       test $1 = unwind || exit 65
@@ -155,7 +156,7 @@ struct SnapshotUnwinderTests {
     }
     gate.open(1)
     #expect(try await unwinder.unwind(contents, for: 1, waits: false) == nil)
-    // The unwinder does not count the refused request as skipped, because this request did not wait for a permit.
+    // The refused request does not count as skipped, because it did not wait for a permit.
     #expect(await unwinder.findings == ["failed": 3])
   }
 
@@ -167,7 +168,7 @@ struct SnapshotUnwinderTests {
     #expect(await unwinder.findings == ["failed": 1])
   }
 
-  /// A child process waits for a line from this gate before it fails.
+  /// A gate: a child process waits for a line from it before it fails.
   private final class Gate: Sendable {
     let script: String
     private let writer: Descriptor
@@ -275,9 +276,9 @@ struct UnwindTableFileTests {
         ledger: Ledger(logger: TestLog.logger, limits: limits), logger: TestLog.logger))
   }
 
-  /// Writes an unwind file.
+  /// Writes a file of unwind tables.
   ///
-  /// A child that runs `cat "$0.$3"` outputs this file.
+  /// The script `cat "$0.$3"`, in place of crash-analyse, outputs this file.
   private func leave(buildID: String, in directory: TestDirectory) throws {
     _ = try directory.write(Self.file(buildID: buildID), to: "analyse.\(buildID)")
   }
@@ -370,8 +371,8 @@ struct UnwindTableFileTests {
     let tables = try tables("case $3 in abcd*) read line <'\(gate)' ;; esac; cat \"$0.$3\"", in: directory) {
       $0.unwindTables_ms = 600_000
     }
-    // One user submits two jobs, which wait at the gate. The second job waits for the first one. Another user's job
-    // runs before the second one.
+    // The first job of one user waits at the gate, and the user's second job waits for the first one. Another user's
+    // job runs meanwhile.
     let user = geteuid()
     await tables.prepare([try image(directory, buildID: "abcd")], for: user)
     await tables.prepare([try image(directory, buildID: "abcdef")], for: user)

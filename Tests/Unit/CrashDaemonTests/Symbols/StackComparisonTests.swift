@@ -75,7 +75,7 @@ struct StackComparisonTests {
     #expect(better.frames.map(\.image) == [0, 0, 0, nil, 0])
     #expect(better.frames.map(\.isAsync) == [false, false, false, false, true])
     #expect(better.frameTotal == 4 && better.frameHead == 4)
-    // In this record, the handler's unwinder marked its outermost frame as the end of the stack.
+    // Now the handler's unwinder has marked its outermost frame as the end of the stack, so its stack stays.
     let ended = compare(self.record([(0x10010, .context), (0x10020, .cfi)]), found)
     #expect(words(ended) == "longer handler 2")
     #expect(ended.finding.others.map(\.address) == [0x10030, 0x5])
@@ -110,8 +110,7 @@ struct StackComparisonTests {
     #expect(comparison.better.frames.map(\.trust) == [.context, .cfi, .cfi, .cfi, .cfi, .framePointer])
     #expect(comparison.better.frameTotal == 6 && comparison.better.frameHead == 6)
     #expect(comparison.finding.others.map(\.address) == [0x10020])
-    // In this record, the handler's unwinder skipped the caller 0x10015. The comparison adds the skipped frame, and
-    // replaces no frame.
+    // Here the handler's unwinder skipped the caller 0x10015. The comparison only adds this frame.
     let skipped = compare(record, stack([(0x10010, .context), (0x10015, .cfi), (0x10020, .cfi)], stop: .noCaller))
     #expect(skipped.better.frames.map(\.pc) == [0x10010, 0x10015] + record.frames.dropFirst().map(\.pc))
     #expect(skipped.finding.others.isEmpty)
@@ -134,7 +133,7 @@ struct StackComparisonTests {
     let record = record([(0x10010, .context), (0x10020, .scan), (0x10030, .cfi), (0x10050, .cfi)])
     let others = (0..<count).map { (UInt64(0x10040 + $0), UnwindAnswer.Found.cfi) }
     let comparison = compare(record, stack([(0x10010, .context)] + others, stop: .noCaller))
-    // A cross-check with as many frames as the handler's stack counts as a complete stack.
+    // Only a cross-check with as many frames as the handler's stack counts as complete, and replaces it.
     #expect(words(comparison) == "different \(count == 3 ? "snapshot" : "handler") 1")
     #expect(comparison.better.frames.count == 4)
   }

@@ -65,9 +65,7 @@ extension SymbolCachesTests {
 
   /// Creates caches.
   ///
-  /// The jobs for images named `slow…` wait at `gate`.
-  ///
-  /// The jobs for other images finish at once.
+  /// Jobs for images named `slow…` wait at `gate`; jobs for other images finish at once.
   func fairness(_ directory: TestDirectory, isHasty: Bool) throws -> (SymbolCaches, gate: Descriptor) {
     let gate = "\(directory.path)/gate"
     #expect(unsafe mkfifo(gate, 0o600) == 0)
@@ -80,12 +78,12 @@ extension SymbolCachesTests {
       contents.isPartial = isHasty
       try SymbolCacheWriter.write(contents, to: output.number)
     }
-    // In the hasty variant, the jobs for complete caches also wait at the gate, so only partial caches become ready.
+    // If `isHasty` is true, the jobs for complete caches also wait at the gate, so only partial caches become ready.
     let whole = isHasty ? "test $# = 3 && read line <'\(gate)'" : ":"
     let slow = "case $image in slow*) read line <'\(gate)';; esac"
     let caches = try caches(
       directory, script: "read image </proc/self/fd/0; \(whole); \(slow); cat '\(directory.path)'/$image.ready")
-    // The test opens the pipe for reading and writing. Therefore neither the test nor a child blocks in open().
+    // The pipe is open for reading and writing here, so open() blocks neither the test nor a child.
     return (caches, Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC)))
   }
 
@@ -131,7 +129,7 @@ extension SymbolCachesTests {
     #expect(await caches.waitingJobs.map(\.name.buildID) == ["a2"])
     #expect(await caches.entries.keys.map(\.buildID).sorted() == ["a1", "a2", "b1"])
     #expect(await caches.configuration.ledger.refusals == ["symbols": 1])
-    // The test opens the pipe for reading and writing. Therefore neither the test nor a child blocks in open().
+    // The pipe is open for reading and writing here, so open() blocks neither the test nor a child.
     let opened = Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC))
     for _ in 0..<8 { #expect(unsafe Glibc.write(opened.number, "\n", 1) == 1) }
     #expect(await caches.caches(of: ["a1": [], "a2": []], for: 1_001, timeout_ms: 600_000).isEmpty)
@@ -156,7 +154,7 @@ extension SymbolCachesTests {
     }
     #expect(await caches.waitingJobs.map(\.name.buildID) == ["a2"])
     #expect(await caches.configuration.ledger.refusals == ["symbols": 1])
-    // The test opens the pipe for reading and writing. Therefore neither the test nor a child blocks in open().
+    // The pipe is open for reading and writing here, so open() blocks neither the test nor a child.
     let opened = Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC))
     for _ in 0..<8 { #expect(unsafe Glibc.write(opened.number, "\n", 1) == 1) }
     #expect(await caches.caches(of: ["a2": []], for: 54_300, timeout_ms: 600_000).isEmpty)

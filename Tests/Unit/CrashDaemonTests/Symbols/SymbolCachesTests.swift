@@ -30,7 +30,7 @@ struct SymbolCachesTests {
     #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 600_000).isEmpty)
   }
 
-  @Test("a crash does not wait for the complete cache: a cache for its own addresses is made first")
+  @Test("a crash does not wait for the complete cache, because a partial cache for its own addresses is made first")
   func haste() async throws {
     let directory = try TestDirectory()
     let (gate, said) = ("\(directory.path)/gate", "\(directory.path)/said")
@@ -52,7 +52,8 @@ struct SymbolCachesTests {
     #expect(found["abcd"]?.isPartial == true)
     let text = try Data(contentsOf: URL(fileURLWithPath: said))
     #expect(String(decoding: text, as: UTF8.self) == "--at 1f0\n")
-    // The next crash gets no cache: the partial cache is only for the first crash, and the complete cache is not ready.
+    // The next crash gets no cache, because the partial cache has only the first crash's addresses, and the complete
+    // cache is not ready.
     #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 1).isEmpty)
     let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
     #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
@@ -118,7 +119,7 @@ struct SymbolCachesTests {
       #expect(await caches.caches(of: [name: []], for: geteuid(), timeout_ms: 600_000).isEmpty)
     }
     let file = Descriptor(owning: unsafe Glibc.open(path, O_WRONLY | O_APPEND | O_CLOEXEC))
-    // This write changes the file in place, so the file keeps its inode.
+    // Replaces the contents of the file in place, so it keeps its inode.
     #expect(unsafe ftruncate(file.number, 0) == 0 && Glibc.write(file.number, "abcd\n#\n", 7) == 7)
     await caches.prepare([image("abcd")], for: geteuid())
     #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 600_000).count == 1)
@@ -138,7 +139,7 @@ struct SymbolCachesTests {
     let users: [UInt32] = [54_021, 54_300, 54_301]
     for user in users { await caches.prepare([image], for: user) }
     #expect(await caches.entries.count == users.count)
-    // The test opens the pipe for reading and writing. Therefore neither the test nor a child blocks in open().
+    // The pipe is open for reading and writing here, so open() blocks neither the test nor a child.
     let opened = Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC))
     for _ in 0..<8 { #expect(unsafe Glibc.write(opened.number, "\n", 1) == 1) }
     for user in users {
@@ -165,8 +166,7 @@ struct SymbolCachesTests {
     await caches.prepare([try image("b1")], for: 1_002)
     #expect(await caches.caches(of: ["b1": []], for: 1_002, timeout_ms: 600_000).isEmpty)
     #expect(await caches.waitingJobs.map(\.name.buildID) == ["a2"])
-    // While the user has a debt of CPU time, crashd also opens no files of the user, because opening a file costs CPU
-    // time.
+    // While the user has used too much CPU time, crashd also opens no files of the user, because this costs CPU time.
     var unseen = try image("a3")
     unseen.descriptor = nil
     await caches.prepare([unseen], for: 1_001)
@@ -183,7 +183,7 @@ struct SymbolCachesTests {
     let caches = try caches(directory, script: "echo $3 >>'\(directory.path)/runs'; exit 65", limits: limits)
     let configuration = await caches.configuration
     let (tables, cpu) = (UnwindTables(configuration), configuration.cpu)
-    // User 1,001 has a debt of an hour, and user 1,002 has a debt of a second.
+    // User 1,001 is charged with an hour of CPU time, and user 1,002 with a second.
     cpu.charge(1_001, 36_000_000_000)
     cpu.charge(1_002, 10_000_000)
     for (id, user) in [("a1", 1_001), ("b1", 1_002)] as [(String, UInt32)] {
@@ -225,7 +225,7 @@ struct SymbolCachesTests {
     #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
     #expect(await caches.caches(of: ["a2": []], for: geteuid(), timeout_ms: 600_000).isEmpty)
     withExtendedLifetime(writer) {}
-    // Each of these caches determines the reason itself.
+    // With these caches, the reason depends on the cache.
     for (isIncomplete, hasLines) in [(true, true), (false, false), (false, true)] {
       let output = Descriptor(
         owning: unsafe Glibc.open(try directory.write([], to: "made"), O_WRONLY | O_TRUNC | O_CLOEXEC))
@@ -246,8 +246,8 @@ struct SymbolCachesTests {
     arguments: [("kill -KILL $$", 3), ("exit 74", 3), ("exit 65", 1)])
   func attempts(script: String, count: Int) async throws {
     let directory = try TestDirectory()
-    // The script logs only the job for the complete cache, which has three arguments. The job for a partial cache has
-    // five arguments.
+    // The script logs only jobs with three arguments, which are those for the complete cache. The job for a partial
+    // cache has five.
     let caches = try caches(directory, script: "test $# = 3 && echo asked >>\"$0.log\"; \(script)")
     let image = ImageFile(
       buildID: "abcd", path: try directory.write([1], to: "image"), isExecutable: true, descriptor: nil)
@@ -271,7 +271,7 @@ struct SymbolCachesTests {
     var told = caches.lateReports.makeAsyncIterator()
     #expect(await told.next() == LateReport(id: "r1", user: 1_001))
     #expect(await caches.caches(of: ["a1": []], for: 1_001, timeout_ms: 600_000).count == 1)
-    // The symbols for this report are already available.
+    // The symbols for the report r2 are already available.
     await caches.remember(LateReport(id: "r2", user: 1_001), until: ["a1"])
     await caches.endLate()
     #expect(await told.next() == LateReport(id: "r2", user: 1_001))
@@ -288,12 +288,12 @@ struct SymbolCachesTests {
     await caches.prepare([try image(directory)], for: geteuid())
     #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 1).isEmpty)
     #expect(!FileManager.default.fileExists(atPath: done))
-    // The test opens the pipe for reading and writing. Therefore neither the test nor the child blocks in open().
+    // The pipe is open for reading and writing here, so open() blocks neither the test nor the child.
     let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
     #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
     _ = await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 600_000)
     #expect(FileManager.default.fileExists(atPath: done))
-    // This descriptor must stay open until here. Without a reader of the pipe, the bytes that the test writes before
+    // The descriptor must stay open until here: if no process had the pipe open, the bytes that the test writes before
     // the child opens it would be lost.
     withExtendedLifetime(writer) {}
   }

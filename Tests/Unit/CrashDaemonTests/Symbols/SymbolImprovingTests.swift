@@ -41,8 +41,7 @@ struct SymbolImprovingTests {
   private func install(_ text: String, in directory: TestDirectory) throws {
     let folder = "\(directory.path)/debug/.build-id/ab"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    // Writes the file under another name and renames it, as a package installer does. Therefore the path has another
-    // inode afterwards.
+    // Writes a new file and renames it, as a package installer does. The path then has another inode.
     try Data("\(text)\n".utf8).write(to: URL(fileURLWithPath: folder + "/new"))
     #expect(unsafe rename(folder + "/new", folder + "/cd.debug") == 0)
   }
@@ -90,7 +89,7 @@ struct SymbolImprovingTests {
     try install(text, in: directory)
     for _ in 0..<3 { #expect(try await !crash(caches, image).hasDebugInformation) }
     #expect(try given(directory) == ["image", text])
-    // When the path has another file, crashd tries it again.
+    // Another file at the path is tried again.
     try install("debug", in: directory)
     #expect(try await crash(caches, image).hasDebugInformation)
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/caches") == ["abcd.cssym"])
@@ -101,7 +100,7 @@ struct SymbolImprovingTests {
     let directory = try TestDirectory()
     let (caches, image) = (try caches(directory), try image(directory))
     #expect(try await !crash(caches, image).hasDebugInformation)
-    // The new script blocks until the test writes a line to the gate, like a slow job.
+    // Replaces the script by one that waits at the gate, like a slow job.
     let folder = "\(directory.path)/debug/.build-id/ab"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let gate = "\(directory.path)/gate"

@@ -29,7 +29,8 @@ struct SymbolJobTests {
     try job(#"read image; echo "$# $1 $2 $3 $image $(ls /proc/self/fd | wc -l) ${HOME-none}""#, in: directory).run()
     let text = try String(
       decoding: Data(contentsOf: URL(fileURLWithPath: "\(directory.path)/out.cssym")), as: UTF8.self)
-    // In the listing, descriptor 4 is /proc/self/fd, which ls itself has opened.
+    // The text contains a listing of the child's descriptors. Descriptor 4 is /proc/self/fd, which ls itself has
+    // opened.
     #expect(text == "3 build-cache --build-id abcd image 4 none\n")
     #expect(try files(directory) == ["analyse", "image", "out.cssym"])
   }
@@ -57,7 +58,7 @@ struct SymbolJobTests {
     let error = #expect(throws: HelperChild.Failure.self) {
       try job("while :; do :; done", in: directory, timeout_ms: 1).run()
     }
-    // Compare only the beginning: the message has more text if the kernel takes long to end the process.
+    // Compares only the beginning, because the message is longer if the kernel takes long to end the process.
     #expect(error?.description.hasPrefix("it took longer than 1 ms") == true)
     #expect(try files(directory) == ["analyse", "image"])
   }

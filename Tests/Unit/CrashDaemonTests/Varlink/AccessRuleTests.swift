@@ -17,7 +17,7 @@ struct AccessRuleTests {
     #expect(rule.visibility(of: Peer(pid: 1, uid: 990), origin: here) { _ in false } == .all)
     #expect(rule.visibility(of: stranger, origin: here) { $0 == 995 } == .all)
     #expect(rule.visibility(of: stranger, origin: here) { $0 != 995 } == .user(54_321))
-    // Without an access group, crashd ignores the groups of a peer.
+    // Without an access group, the groups of a peer have no effect.
     #expect(AccessRule(user: 990).visibility(of: stranger, origin: here) { _ in true } == .user(54_321))
     #expect(AccessRule().user == geteuid())
   }
@@ -31,12 +31,12 @@ struct AccessRuleTests {
       let isOwn = uid == 990
       #expect(rule.visibility(of: peer, origin: { .otherUserNamespace }) { _ in true } == (isOwn ? .all : .user(uid)))
     }
-    // If crashd runs as root, root is crashd's user. Root has full access only in crashd's own user namespace.
+    // If crashd itself runs as root, root is crashd's user, but has full access only in crashd's own user namespace.
     let root = AccessRule(user: 0)
     #expect(root.visibility(of: Peer(pid: 1, uid: 0), origin: { .otherUserNamespace }) { _ in false } == .user(0))
     rule.root = .all
     #expect(rule.visibility(of: Peer(pid: 1, uid: 0), origin: { .elsewhere }) { _ in false } == .all)
-    // crashd does not query the namespaces of a peer that has no access anyway.
+    // The namespaces of a peer that has no full access anyway are not queried.
     let never = { () -> ClientOrigin in
       Issue.record("crashd asked for the namespaces")
       return .here
@@ -60,8 +60,7 @@ struct AccessRuleTests {
     arguments: [
       ("own", .own), ("none", .noGroup), ("crashd", .named("crashd")), ("CORP\\readers", .named("CORP\\readers")),
       ("995", .numbered(995)), ("4294967294", .numbered(4_294_967_294)),
-      // crashd refuses these values: root's group, "nogroup", numbers outside the range of gids, and strings that are
-      // not names.
+      // Refused values: root's group, nogroup, numbers outside the range of gids, and strings that are not names.
       ("0", nil), ("00", nil), ("65534", nil), ("4294967295", nil), ("4294967296", nil), ("", nil), ("two words", nil),
       ("a:b", nil), ("a,b", nil), ("a\nb", nil), (String(repeating: "a", count: 257), nil),
     ] as [(String, AccessGroup?)])

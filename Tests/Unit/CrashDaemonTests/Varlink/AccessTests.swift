@@ -25,8 +25,7 @@ struct AccessTests {
     _ body: (TestDaemon) async throws -> Void
   ) async throws {
     var limits = Limits.patient
-    // The processes of these tests do not answer control messages. With the short limit, crashd does not wait for their
-    // answers.
+    // A short limit, because the processes of these tests do not answer control messages, for which crashd would wait.
     limits.control_ms = 10
     try await TestDaemon.run(
       limits: limits, configure: { ($0.settings.accessGroup, $0.settings.accessRoot) = (group, root) }
@@ -60,8 +59,8 @@ struct AccessTests {
     Someone(
       testDescription: "the neighbours", user: TestUser(uid: 54_008, gid: group - 1, groups: [group + 1]),
       seesAll: false),
-    // The first peer has more groups than the buffer of crashd's first request to the kernel can hold. The second peer
-    // has as many groups as the kernel allows.
+    // The first peer has more groups than crashd's buffer for its first request to the kernel. The second one has as
+    // many as the kernel allows.
     Someone(
       testDescription: "one of 65 groups", user: TestUser(uid: 54_009, gid: 1, groups: Array(100..<164) + [group]),
       seesAll: true),
@@ -164,7 +163,7 @@ struct AccessTests {
       }
       #expect(try await member.call("\(Self.own).Get", id).object("report").string("id") == "aa")
       for method in ["Reanalyse", "Explain"] {
-        // The access check succeeds. The call then fails only because this report has no raw record.
+        // This error shows that the member has access: the call fails only because the report has no raw record.
         try await member.send("\(Self.own).\(method)", id)
         #expect(try await member.reply().string("error") == "\(Self.own).NotReanalysable")
       }
@@ -218,7 +217,7 @@ struct AccessTests {
       #expect(try await member.call("\(Self.own).Subscribers").array("subscribers").count == 1)
       #expect(try await member.call("\(Self.own).Cursor", name).string("cursor") == cursor.description)
       #expect(try await member.call("\(Self.own).Ack", ack).string("cursor") == newest.description)
-      // Without a uid, the name `mail` is a subscriber of the member. The member has no subscriber with this name.
+      // Without a uid, the name `mail` means a subscriber of the member, who has none with this name.
       try await member.send("\(Self.own).Cursor", ["subscriber": .string("mail")])
       #expect(try await member.reply().string("error") == "\(Self.own).NoSuchSubscriber")
       _ = try await member.call("\(Self.own).Unsubscribe", name)

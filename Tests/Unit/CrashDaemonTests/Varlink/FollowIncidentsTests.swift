@@ -31,7 +31,7 @@ struct FollowIncidentsTests {
     return facts
   }
 
-  /// Returns whether the stream contains an unread wake-up.
+  /// Returns whether the stream, which wakes a client that follows incidents, contains an unread wake-up.
   ///
   /// In a canceled task, a stream returns its buffered elements and then ends.
   private static func isWoken(_ stream: AsyncStream<Void>) async -> Bool {
@@ -43,7 +43,7 @@ struct FollowIncidentsTests {
     return await task.value
   }
 
-  /// A client that follows the incidents, and the cursor of the first reply.
+  /// Returns a client that follows the incidents, and the cursor of its first reply.
   private static func follow(
     _ daemon: TestDaemon, _ parameters: [String: JSONValue] = [:]
   ) async throws -> (TestClient, cursor: JSONValue) {
@@ -135,7 +135,7 @@ struct FollowIncidentsTests {
         try await client.send(Self.method, ["cursor": .string(cursor)], more: true)
         #expect(try await client.reply().string("error") == "io.crashshield.Crashd.\(error)")
       }
-      // FollowIncidents refuses a cursor of events, and Subscribe refuses a cursor of incidents.
+      // Incidents refuses a cursor of events, and Subscribe refuses a cursor of incidents.
       let event = try daemon.store.newestCursor().description
       try await client.send(Self.method, ["cursor": .string(event)], more: true)
       #expect(try await client.reply().string("error") == "io.crashshield.Crashd.InvalidCursor")

@@ -43,8 +43,8 @@ private struct TestCollector: Sendable {
         descriptor.number, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
-    // Shuts the connection down. A child process that another test creates now inherits the descriptor, and would keep
-    // the connection open after close().
+    // shutdown() ends the connection even if a child process of another test has inherited the descriptor; close()
+    // would not.
     deinit { _ = shutdown(descriptor.number, Int32(SHUT_RDWR)) }
 
     /// Reads one message.
@@ -107,8 +107,8 @@ struct ForwarderTests {
     var forward = ForwardSettings(path: path)
     change(&forward)
     let wanted = forward
-    // A new collector receives only reports that crashd stores after it has started. Therefore the test stores its
-    // reports in `body`.
+    // The test stores its reports in `body`, because a new collector receives only reports that are stored after
+    // crashd's start.
     try await TestDaemon.run(limits: limits, configure: { $0.settings.forward = [wanted] }) { daemon in
       try await body(daemon, path)
     }
@@ -190,7 +190,7 @@ struct ForwarderTests {
         let ids = (0..<4).map { "aa\($0)" }
         try putLarge(ids, in: daemon)
         let deaf = try await collector.accept()
-        // While this collector does not read, crashd stores crashes and sends them to other subscribers.
+        // Although this collector does not read, crashd stores crashes and sends them to other subscribers.
         let client = try await daemon.client()
         try await client.send(
           "io.crashshield.Crashd.Subscribe", ["cursor": .string("\(daemon.store.epoch)-0")], more: true)
@@ -201,8 +201,8 @@ struct ForwarderTests {
         try await deaf.hangUp()
         var kept: [String] = []
         while Set(kept).count < ids.count {
-          // If the machine stalls, crashd can also disconnect this collector, although it reads. Then the test accepts
-          // the next connection.
+          // The loop accepts further connections, because crashd can also disconnect a collector that reads if the
+          // machine stalls.
           let other = try await collector.accept()
           while Set(kept).count < ids.count, let message = try await other.message() {
             do { try other.acknowledge(message) } catch { break }
@@ -225,8 +225,8 @@ struct ForwarderTests {
         let collector = try TestCollector(path: path)
         let ids = (0..<4).map { "aa\($0)" }
         try putLarge(ids, in: daemon)
-        // On each connection, the collector acknowledges one event, and never a whole page. If crashd counted only
-        // acknowledgments of whole pages, it would send the first event again forever.
+        // On each connection, the collector acknowledges one event, never a whole page of events. If only
+        // acknowledgments of whole pages counted, crashd would send the first event forever.
         var kept: [String] = []
         while Set(kept).count < ids.count {
           let connection = try await collector.accept()
@@ -307,7 +307,7 @@ struct ForwarderTests {
       let first = try await collector.accept()
       _ = try await first.message()
       try first.send(answer)
-      // Because of the wrong reply, crashd closes the connection, and sends the event again.
+      // After the wrong reply, crashd has closed the connection, and sends the event again.
       #expect(try await collector.accept().message()?.string("id") == "aa")
       #expect(daemon.log.contains("the collector's answer is not an acknowledgement"))
     }) { $0.acknowledges = true }
@@ -327,7 +327,7 @@ struct ForwarderTests {
       let client = try await daemon.client()
       let name = "forward \(path)"
       if !isEndless {
-        // crashd accepts the first of the two replies as the acknowledgment of the event. The second reply ends the
+        // The first of the two replies acknowledges the event. The second one, which is unexpected, ends the
         // connection.
         try await client.until { try daemon.store.cursor(ofSubscriber: name, uid: geteuid()).sequence == 1 }
         try put(["bb"], in: daemon)

@@ -20,7 +20,7 @@ struct HealthCallTests {
     return try JSONDecoder().decode(HealthReport.self, from: JSONEncoder().encode(JSONValue.object(reply)))
   }
 
-  /// A build that ran an hour in each of some hours, and began 1,000 requests in each.
+  /// Returns a build's counts: in each of these hours, it ran for an hour and began 1,000 requests.
   static func change(
     _ build: String, hours: Range<Int>, crashes: Int, uid: UInt32 = 1_000, isRestricted: Bool = false, release: String
   ) -> HealthChange {
@@ -41,7 +41,7 @@ struct HealthCallTests {
   @Test("builds are in the order of first seen, each compared with the one before, and a call compares any two")
   func builds() async throws {
     try await TestDaemon.run { daemon in
-      // The store removes hours that are more than 90 days old.
+      // The hours are recent, because the store removes hours that are more than 90 days old.
       let start = Int(Moment.now().nanoseconds / 3_600_000_000_000) - 200
       try daemon.store.add(
         health: [
@@ -71,7 +71,7 @@ struct HealthCallTests {
     }
   }
 
-  @Test("an attached process is counted up to the call")
+  @Test("a call counts an attached process up to the time of the call")
   func attached() async throws {
     try await TestDaemon.run { daemon in
       let client = try await daemon.client()
@@ -82,7 +82,8 @@ struct HealthCallTests {
       #expect(try await process.attach(ring.memory()) == .accepted)
       _ = try await client.call(
         "io.crashshield.Crashd.AwaitProcess", ["pid": .int(Int(getpid())), "timeout_ms": .int(600_000)])
-      // A call less than a second after a tick does not count the process yet, and gives no event.
+      // crashd updates its counts at most once a second. Until the next update, the reply lacks the process, so the
+      // test repeats the call.
       var builds: [BuildHealth] = []
       while builds.isEmpty { builds = try await Self.health(client).builds }
       let build = try #require(builds.first)

@@ -10,7 +10,7 @@ import Testing
 struct HealthShareTests {
   private let hour = Int(Moment.now().nanoseconds / 3_600_000_000_000)
 
-  /// Many builds of one user, of which each is newer than all builds of the other user.
+  /// The counts of `count` builds of one user, all of which are newer than the builds of another user.
   private func changes(_ count: Int) -> [HealthChange] {
     let many = (0..<count).map { number in
       HealthCallTests.change("many\(number)", hours: hour - 100..<hour - 99, crashes: 1, release: "\(number)")
@@ -29,7 +29,7 @@ struct HealthShareTests {
       let client = try await daemon.client()
       let builds = try await HealthCallTests.health(client).builds
       #expect(builds.count { $0.comparison != nil } == CrashdInterface.comparedBuilds - 1)
-      // The first build of a user has none to compare with.
+      // A user's first build has no earlier build to compare with.
       #expect(builds.filter { $0.uid == 4_000 }.map { $0.comparison?.against } == [nil, "few0"])
     }
   }
@@ -62,7 +62,7 @@ struct HealthShareTests {
     }
   }
 
-  /// The samples of the crashes of builds.
+  /// Returns the lines of the metrics with the crashes of builds.
   private func lines(_ daemon: TestDaemon) async throws -> [String] {
     let reply = try await daemon.client().call("io.crashshield.Crashd.Metrics", [:])
     guard case .string(let text)? = reply["text"] else { throw ProtocolError.invalidParameter("text") }

@@ -43,7 +43,8 @@ struct HostileCallTests {
     Shape(testDescription: "escapes", text: call("\"\(String(repeating: "\\u00e9", count: 2_500))\"")),
   ]
 
-  /// Returns the minimum of several runs, because other work on the machine only adds time.
+  /// Returns the CPU time to parse a call: the minimum of several runs, because other work on the machine only adds
+  /// time.
   private static func cost_ns(_ text: String) -> UInt64 {
     let bytes = Array(text.utf8)
     return (0..<7).map { _ in CPUAccounts.measure { VarlinkCall(frame: bytes) }.1 }.min() ?? 0

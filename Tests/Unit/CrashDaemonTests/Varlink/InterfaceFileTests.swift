@@ -53,8 +53,8 @@ struct InterfaceFileTests {
         #expect(shape.isOptional, "\(place)")
         expect(kind, shape.kind, of: place)
       } else {
-        // A reply field is allowed to be optional only in the Swift type, because a client must accept the reply of an
-        // older crashd without this field.
+        // A reply field may be optional in the Swift type only: clients must accept replies of an older crashd that
+        // lack it.
         #expect(!shape.isOptional || isReply, "\(place)")
         expect(field.kind, shape.kind, of: place)
       }

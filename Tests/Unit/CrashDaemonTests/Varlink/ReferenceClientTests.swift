@@ -11,8 +11,8 @@ import Testing
 
 @Suite("The reference implementation of Varlink")
 struct ReferenceClientTests {
-  // `make test` installs the client and sets the environment variable. If a developer calls `swift test` directly, the
-  // variable is unset, and the test is skipped. In CI, the test fails if the variable is unset.
+  // `make test` installs the Python package varlink, and sets this variable. With `swift test` alone, the variable is
+  // unset, and the test is skipped. In CI, the test fails if it is unset.
   private static let python = variable("TEST_PYTHON")
 
   @Test(

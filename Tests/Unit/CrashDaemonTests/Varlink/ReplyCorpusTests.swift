@@ -25,8 +25,8 @@ struct ReplyCorpusTests {
   func record() async throws {
     let path = try #require(corpusPath)
     var limits = Limits.patient
-    // The attached process of this test does not answer control messages. With the short limit, crashd does not wait
-    // for its answers.
+    // A short limit, because the attached process of this test does not answer control messages, for which crashd would
+    // wait.
     limits.control_ms = 10
     try await TestDaemon.run(limits: limits) { daemon in
       try Self.fill(daemon)
@@ -77,7 +77,7 @@ struct ReplyCorpusTests {
     }
   }
 
-  /// Records the replies of Subscribe: for a stream from the first event on, and for streams that crashd refuses.
+  /// Records the replies of Subscribe: those of a stream from the first event on, and those to refused calls.
   private static func events(_ daemon: TestDaemon, _ mask: ReplyMask) async throws -> [String] {
     var lines: [String] = []
     let streams = [
@@ -94,9 +94,7 @@ struct ReplyCorpusTests {
     return lines
   }
 
-  /// Records the replies of Subscribe for a stream from the first event on.
-  ///
-  /// Other calls have removed some events before.
+  /// Records the replies of Subscribe from the first event on, after other calls have removed some events.
   private static func missed(_ daemon: TestDaemon, _ mask: ReplyMask) async throws -> [String] {
     var lines: [String] = []
     for expired in ["", #", "expired": true"#] {
@@ -332,7 +330,7 @@ private struct ReplyMask {
   }
 
   private func masked(_ text: String) -> String {
-    // The times in the test data are in 2023, and are not masked. All other times come from the clock of this run.
+    // Times in 2023 are test data, and are not masked. All other times are from the clock of this run.
     if text.hasPrefix("20"), !text.hasPrefix("2023"), text.dropFirst(4).hasPrefix("-") { return "TIME" }
     if let cursor = StoreCursor(text, of: epoch) { return "EPOCH-\(cursor.sequence)" }
     return text.replacing(epoch.description, with: "EPOCH").replacing(directory, with: "DIRECTORY")

@@ -76,7 +76,7 @@ struct SubscribeTests {
   @Test("a subscriber that does not read is disconnected, and the other subscribers get every event")
   func slowReader() async throws {
     var limits = Limits()
-    // This time limit applies to both subscribers. For the one that reads, it is long enough even on a slow machine.
+    // The time limit for both subscribers. It is long enough for the one that reads, even on a slow machine.
     limits.write_ms = 20_000
     try await TestDaemon.run(limits: limits) { daemon in
       let start = JSONValue.string("\(daemon.store.epoch)-0")
@@ -105,8 +105,8 @@ struct SubscribeTests {
       for id in ids { _ = try daemon.store.put(.sample(id: id), raw: []) }
       daemon.hub.notify()
     }
-    // After its last use, this daemon is deallocated and releases the locks of its directory, so that the next daemon
-    // can use the directory.
+    // No variable holds this daemon, so it is deallocated after its run, and releases the locks of its directory for
+    // the next daemon.
     try await TestDaemon(directory).run { daemon in
       try put(daemon, ["aa"])
       let client = try await daemon.client()
@@ -200,7 +200,7 @@ struct SubscribeTests {
       let client = try await daemon.client()
       try await client.send(Self.method, ["subscriber": .string("one-more")], more: true)
       #expect(try await client.reply().string("error") == "io.crashshield.Crashd.TooManySubscribers")
-      // The limit of subscribers applies to each user separately.
+      // The limit applies to each user separately: another user can still enter a subscriber.
       _ = try daemon.store.enter(subscriber: "s0", uid: geteuid() + 1, at: "")
       #expect(try daemon.store.subscribers(visibility: .user(geteuid() + 1)).map(\.name) == ["s0"])
     }
@@ -245,8 +245,7 @@ struct SubscribeTests {
         #expect(event.object("report").string("id") == id)
         #expect(event["lost"] == lost)
       }
-      // crashd sends nothing for an unreadable event that no readable event follows. Such an event does not block later
-      // events.
+      // Without a later readable event, crashd sends nothing for an unreadable one. It does not block later events.
       _ = try daemon.store.put(.sample(id: "ee"), raw: [])
       try daemon.spoil("ee")
       daemon.hub.notify()

@@ -160,8 +160,8 @@ struct VarlinkServerTests {
       for _ in 0..<3 {
         let client = try await daemon.client()
         clients.append(client)
-        // crashd sends the error on a refused connection before the client sends a call. The connection can already be
-        // closed when the client sends its call.
+        // On a refused connection, crashd sends the error without a call. An error of `send` is ignored, because crashd
+        // can already have closed the connection.
         try? await client.send("io.crashshield.Crashd.Status")
         if try await client.reply().string("error") == "io.crashshield.Crashd.TooManyClients" { refused += 1 }
       }

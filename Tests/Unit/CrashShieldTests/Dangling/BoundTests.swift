@@ -91,7 +91,7 @@ struct BoundTests {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       Shield.setDanglingBudget(bytes: 64 << 20)
       try Shield.protect(Tailed.self, policy: DanglingPolicy.allCases[number], limit: 50)
-      // With this number of objects, each slot of the sampled part contains a new object in the end.
+      // Releases so many objects that in the end each slot of the quarantine's sampled part contains one of them.
       func passes(_ elements: Int) {
         for _ in 0..<10_000 {
           _ = unsafe dangling { Tailed.create(minimumCapacity: elements) { _ in (1, 2) } }
@@ -104,8 +104,8 @@ struct BoundTests {
       passes(4)
       Shield.drainQuarantine()
       check(Shield.danglingBytes == 0)
-      // The quarantine charges sizes in units. The objects of the first call are larger than one unit, and those of the
-      // second call are smaller.
+      // The quarantine charges sizes in units. The objects of the next call are larger than one unit, and those of the
+      // call after it are smaller.
       passes(50_000)
       check(Shield.danglingBytes > 50 * 400_000 && Shield.danglingBytes < 60 * 420_000)
       passes(4)
@@ -167,7 +167,7 @@ struct BoundTests {
       _ = unsafe dangling { Session() }
       drop()
       check(Shield.danglingStatistics(of: Session.self)?.evicted == 1 && Shield.danglingIncidents().isEmpty)
-      // When the quarantine tries to evict this object, the object is still retained.
+      // This object is released, too, when the quarantine tries to evict it, but another reference retains it.
       let other = unsafe dangling { Session() }
       drop()
       _ = unsafe other.retain()
@@ -216,8 +216,8 @@ struct BoundTests {
       try Shield.protect(Session.self, policy: .zero, limit: 1)
       var expected: [[UInt]] = [[], [], []]
       for round in 0..<3000 {
-        // Releases objects in three ways, each of which has its own stack. The limit is 1, so all objects use the same
-        // slot.
+        // Releases the objects in one of three ways, each with its own stack. The limit is 1, so all objects use the
+        // same slot.
         let pointer = unsafe dropped(inWay: round % 3)
         guard case .quarantined(let record) = unsafe Shield.liveness(of: pointer) else { Glibc.exit(1) }
         if round < 3 { expected[round] = record.release.frames }
@@ -229,12 +229,12 @@ struct BoundTests {
   }
 }
 
-/// A class whose deinit waits, except on the thread `releaser`.
+/// A class whose deinit waits until the test opens it, except on the thread `releaser`.
 private final class Blocking {
   static let isOpen = Atomic<Bool>(false)
   /// The thread that releases the objects.
   ///
-  /// On this thread, a deinit must not wait.
+  /// On this thread, a deinit does not wait.
   ///
   /// Invariant: the variable is written before the first release.
   nonisolated(unsafe) static var releaser = pthread_t()
@@ -270,7 +270,7 @@ private func dropDeepest() {
   unsafe kept.reserveCapacity(1)
 }
 
-/// A class whose objects have two words that are zero, which the policy `zero` does not change.
+/// A class with two fields that are zero: the policy `zero` does not change its objects, so no use is an incident.
 private final class Pair {
   var first = 0
   var second = 0

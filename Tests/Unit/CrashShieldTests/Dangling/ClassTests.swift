@@ -73,7 +73,7 @@ struct ClassTests {
       let reference = unsafe dangling { Guest() as Session }
       let other = unsafe dangling { Session() }
       drop()
-      // Does not use `is Guest`: for a final class, the compiler only compares the metadata pointer.
+      // The casts are to non-final types: for a final class, the compiler would only compare the metadata pointer.
       let object: AnyObject = unsafe reference.takeUnretainedValue()
       let session: AnyObject = unsafe other.takeUnretainedValue()
       check(object is Session && session is Session && !(object is Counter))
@@ -92,7 +92,8 @@ struct ClassTests {
         drop()
         check(deinitCount() == 2 * round - 2)
         check(Shield.unprotect(Session.self) && !Shield.unprotect(Session.self))
-        // Does not drain the quarantine, because the reaper must evict the object.
+        // The test does not drain the quarantine: the reaper (the thread that runs deferred deinits) must evict the
+        // object.
         while deinitCount() < 2 * round - 1 { usleep(1000) }
         check(deinitCount() == 2 * round - 1)
         _ = unsafe dangling { Session() }
@@ -234,7 +235,7 @@ private final class Lazarus {
   deinit { unsafe saved = self }
 }
 
-/// A class whose objects only their creating function references.
+/// A class whose objects are referenced only by the function that creates them.
 private final class Local {
   let value: Int
   init(_ value: Int) { self.value = value }

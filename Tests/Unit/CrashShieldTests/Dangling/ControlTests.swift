@@ -45,7 +45,7 @@ struct ControlTests {
       check(daemon.answers(2) == [.done(1), .done(1)])
       check(Shield.danglingStatistics(of: Session.self)?.isProtected == false)
       check(Shield.danglingStatistics(of: Guest.self)?.isProtected == true)
-      // When crashd closes the connection, the shield attaches again without a call. The new crashd sends no settings.
+      // After crashd has closed the connection, the shield attaches again by itself. The new crashd sends no settings.
       daemon.hangUp()
       daemon.attach(nil, [])
       attached.wait()
@@ -82,7 +82,7 @@ struct ControlTests {
       check(Shield.danglingStatistics(of: Session.self)?.limit == 60)
       check(Shield.danglingStatistics(of: Outer.Nested.self)?.isProtected != true)
 
-      // The program's last setting applies: there is no override, and no decision of crashd.
+      // This round has neither an override nor a decision of crashd, so the program's last setting applies.
       daemon.send(.sweep(round: 3))
       check(daemon.answers(1) == [.done(2)])
       check(Shield.danglingStatistics(of: Session.self)?.limit == 4)
@@ -110,14 +110,13 @@ struct ControlTests {
       check(Shield.mode(for: .index) == .absorb && Shield.mode(for: .unwrap) == .off)
       check(Shield.mode(for: .range) == .absorb && Shield.implicitMode(for: .range) == .absorb)
       check(Shield.implicitMode(for: .arithmetic) == .observe)
-      // In the mode `observe`, this fault would end the process.
+      // In the mode `observe`, which the program has set, this fault would end the process.
       check([1, 2][shielded: Int(getpid())] == nil)
       Shield.setMode(.off, for: .index)
       Shield.setImplicitMode(.off, for: .range)
       check(Shield.mode(for: .index) == .absorb && Shield.implicitMode(for: .range) == .absorb)
 
-      // This round (a complete set of control messages) sets no mode for the guard kinds of the earlier round, but a
-      // mode for another kind.
+      // This round (a complete set of control messages) sets a mode for another guard kind than the earlier round.
       daemon.send(.guards([9: 2], round: 2))
       check(daemon.answers(1) == [.done(1)])
       check(Shield.mode(for: .cast) == .observe)
@@ -136,8 +135,8 @@ struct ControlTests {
       wrong.forEach(daemon.send)
       check(daemon.answers(4).allSatisfy { $0 == .init(1, 0) })
       check(Shield.mode(for: .index) == .off && Shield.mode(for: .cast) == .observe)
-      // A round without guard modes removes the overrides of guard modes. A new crashd that sends no settings also
-      // removes them.
+      // A round without guard modes removes the overrides of guard modes, and so does a new crashd that sends no
+      // settings.
       daemon.send(.sweep(round: 2))
       check(daemon.answers(1) == [.done(0)] && Shield.mode(for: .cast) == .observe)
       daemon.send(.sweep(round: 4))

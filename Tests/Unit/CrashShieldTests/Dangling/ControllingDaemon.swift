@@ -12,7 +12,7 @@ final class Attached: Sendable {
   func wait() { notifications.wait() }
 }
 
-/// Acts as crashd at the attach socket, in the same process that attaches.
+/// Acts as crashd at the attach socket, in the process that attaches.
 final class ControllingDaemon {
   private let listener: Int32
   private let path: String
@@ -29,7 +29,7 @@ final class ControllingDaemon {
 
   /// Starts the shield, accepts its connection, and sends the messages.
   ///
-  /// If `attached` is nil, waits until the shield reconnects, instead of starting the shield.
+  /// If `attached` is nil, the shield has already started, and reconnects by itself.
   func attach(_ attached: Attached?, _ messages: [ControlMessage], allowsRemoteControl: Bool? = nil) {
     if let attached {
       var configuration = Shield.Configuration(socket: path, spool: "/dev/null/spool") { attached.note($0) }
@@ -87,7 +87,7 @@ final class ControllingDaemon {
   }
 }
 
-/// A control message: its bytes, and whether they include the number that an answer repeats.
+/// A control message of crashd: its bytes, and whether they include the number that an answer repeats.
 struct ControlMessage {
   var bytes: [UInt8]
   var hasNumber = true

@@ -16,7 +16,7 @@ struct CrashPointerTests {
       try Shield.protect(Session.self, policy: policy)
       let address = unsafe UInt64(UInt(bitPattern: dangling { Session() }.toOpaque()))
       drop()
-      // The offsets are the start of the object, its reference counts, and its first field.
+      // A register can point at the start of the object, at its reference counts, or at its first field.
       for offset in [0, 8, 16] as [UInt64] {
         var incident = cs_ring_incident()
         check(unsafe cs_test_crash_with(address + offset, &incident) == 1)
@@ -29,7 +29,7 @@ struct CrashPointerTests {
         let name = unsafe withUnsafeBytes(of: incident.subject) { unsafe Array($0.prefix(Int(incident.subject_bytes))) }
         check(String(decoding: name, as: UTF8.self) == "CrashShieldTests.Session")
       }
-      // If the quarantine has evicted the object, the record of the crash contains a freed-object record.
+      // After the quarantine has evicted the object, the crash has a freed-object record.
       Shield.drainQuarantine()
       var incident = cs_ring_incident()
       check(unsafe cs_test_crash_with(address, &incident) == 1)

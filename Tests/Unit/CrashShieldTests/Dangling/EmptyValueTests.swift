@@ -19,13 +19,13 @@ struct EmptyValueTests {
         check(fields.text == "" && fields.text.utf8.count == 0 && fields.text + "more" == "more")
         check(fields.number == 0 && fields.ratio == 0 && !fields.isOn && fields.friend == nil && fields.note == nil)
         check(fields.state.queue.isEmpty && fields.state.names.isEmpty && fields.state.number == 0)
-        // These fields have types without an empty value, so they still reference their objects. Other references keep
-        // these objects valid.
+        // The types of these fields have no empty value, so the fields still reference their objects, which other
+        // references keep valid.
         check(fields.shared.number == 7 && fields.state.shared.number == 7 && fields.greeting.greet() == 7)
         check(fields.choice == .none)
       }
       Shield.drainQuarantine()
-      // There is no incident: the code only reads fields directly, which the quarantine cannot detect.
+      // There is no incident, because the quarantine cannot detect direct reads of fields.
       check(Shield.danglingIncidents().isEmpty)
       Glibc.exit(right)
     }

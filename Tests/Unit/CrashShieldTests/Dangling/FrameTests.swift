@@ -11,7 +11,7 @@ struct FrameTests {
   @Test("frames that a sanitizer has poisoned are unwound, the first time and from the cached stack")
   func red() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      // The shield is active, so threads cache their stacks.
+      // A handle makes the shield active, so threads cache their stacks.
       let handle = ShieldHandle(Session())
       var anew = cs_quarantine_stack()
       var remembered = cs_quarantine_stack()
@@ -88,9 +88,10 @@ struct FrameTests {
     return result
   }
 
-  /// Returns how many of the frames belong to the most frequent continuation.
+  /// Returns how often the most frequent continuation occurs in the frames.
   ///
-  /// The address in a continuation's frame is the entry address plus 1, so it is odd.
+  /// A continuation is where an awaiting function resumes. The address in a continuation's frame is the entry address
+  /// plus 1, so it is odd.
   private static func waiters(in frames: [some FixedWidthInteger]) -> Int {
     Dictionary(grouping: frames.filter { $0 % 2 == 1 }) { $0 }.values.map(\.count).max() ?? 0
   }

@@ -19,7 +19,7 @@ struct PolicyTests {
       check(unsafe reference._withUnsafeGuaranteedRef { $0.label() } == "seven")
       check(unsafe reference._withUnsafeGuaranteedRef { $0.scale() } == 3.5)
       let calls = Shield.danglingIncidents().filter { $0.kind == .call }
-      // If one of these methods calls a virtual getter, the quarantine records this call as a separate use.
+      // At least three, because the call of a virtual getter within one of these methods is a separate use.
       check(calls.count >= 3 && calls.allSatisfy { $0.className == "CrashShieldTests.Session" && $0.count == 1 })
       Shield.drainQuarantine()
       check(deinitCount() == 1)
@@ -109,8 +109,8 @@ struct PolicyTests {
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
       let read = unownedReader()
       drop()
-      // The object does not enter the quarantine, because an unowned reference to it exists. Swift itself checks this
-      // reference, and traps.
+      // An object with an unowned reference does not enter the quarantine: Swift itself checks this reference, and
+      // traps.
       check(Shield.danglingStatistics(of: Session.self)?.skipped.unowned == 1)
       Glibc.exit(Int32(truncatingIfNeeded: read()))
     }

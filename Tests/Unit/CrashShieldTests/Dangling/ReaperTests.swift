@@ -12,13 +12,13 @@ struct ReaperTests {
       let count = 20_000
       try Shield.protect(Session.self, policy: .absorb, limit: 10)
       onThreads(1) { _ in
-        // The first releases also do the one-time work of the thread and of the class.
+        // The first releases also do one-time work for the thread and for the class, which may wake threads.
         for _ in 0..<100 { Self.releaseOne() }
         check(cs_test_forbid_wakes())
         for _ in 100..<count { Self.releaseOne() }
       }
-      // The reaper finds waiting objects when its own timer wakes it. Twelve objects remain in slots; the quarantine
-      // evicts all others.
+      // The reaper finds the objects to evict when its own timer wakes it. Twelve objects remain in the slots of the
+      // quarantine.
       while deinitCount() < count - 12 { usleep(1000) }
       Shield.drainQuarantine()
       check(deinitCount() == count)

@@ -37,14 +37,13 @@ struct SafetyTests {
       for _ in 0..<rounds {
         let reference = unsafe dangling { Session() }
         let address = unsafe UInt(bitPattern: reference.toOpaque())
-        // One thread empties `kept`. The other thread releases a reference that it does not own.
+        // One thread releases the only reference. The other one releases a reference that it does not own.
         DispatchQueue.concurrentPerform(iterations: 2) { thread in
           guard thread == 1 else { return drop() }
           guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return }
           unsafe Unmanaged<Session>.fromOpaque(pointer).release()
         }
-        // Either of the two threads can perform the last release. This third release is also an over-release, because
-        // there was only one reference.
+        // Whichever thread performed the last release, this third release is an over-release, too.
         unsafe reference.release()
       }
       Shield.drainQuarantine()
@@ -91,7 +90,8 @@ struct SafetyTests {
     }
   }
 
-  @Test("an actor whose own job releases it last is not reported as a write", arguments: [0, 1, 2])
+  @Test(
+    "if an actor's own job releases it last, the job's later write to the actor is no incident", arguments: [0, 1, 2])
   func actorsJob(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       try Shield.protect(Lonely.self, policy: DanglingPolicy.allCases[number], limit: 10)
@@ -104,7 +104,8 @@ struct SafetyTests {
     }
   }
 
-  @Test("an isolated deinit runs on its actor, once, with its fields intact", arguments: [0, 1, 2])
+  @Test(
+    "an isolated deinit of a protected class runs once, on its actor, with its fields intact", arguments: [0, 1, 2])
   func isolatedDeinit(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       try Shield.protect(Isolated.self, policy: DanglingPolicy.allCases[number], limit: 5)
@@ -156,15 +157,14 @@ struct SafetyTests {
           isDone.store(true, ordering: .sequentiallyConsistent)
           return
         }
-        // The block is a copy of class metadata in which one word is invalid. If all words were valid, Shield.liveness
-        // would treat the block as a class, and read its name.
+        // A copy of class metadata with one invalid word. If all words were valid, Shield.liveness would treat the copy
+        // as a class, and read its name.
         let almost = UnsafeMutableRawPointer.allocate(byteCount: 80, alignment: 16)
         let metadata = unsafe object.load(as: UnsafeRawPointer.self)
         unsafe almost.copyMemory(from: metadata - 16, byteCount: 80)
         unsafe (almost + 16 + 24).storeBytes(of: 0, as: UInt32.self)
         while !isDone.load(ordering: .sequentiallyConsistent) {
-          // The page contains an object, and the object's metadata is on the same page. The test then makes the page
-          // inaccessible.
+          // Puts an object and its metadata on the page, and then makes the page inaccessible.
           unsafe mprotect(page, size, PROT_READ | PROT_WRITE)
           unsafe (page + 1024 - 16).copyMemory(from: almost, byteCount: 80)
           unsafe (page + 64).storeBytes(of: page + 1024, as: UnsafeMutableRawPointer.self)

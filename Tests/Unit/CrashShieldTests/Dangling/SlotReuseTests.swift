@@ -7,8 +7,9 @@ import Testing
 /// Tests that a record shows the stacks of its own object, although many objects use the same slot and the same memory
 /// in turn.
 ///
-/// The tests release an object, and use it, in one of four ways. The object's address and the thread determine the way.
-/// A record contains this address and this thread. Therefore the test can check the stacks of the record.
+/// The test releases and uses each object in one of four ways, each with its own stack. The object's address and the
+/// thread determine the way. A record contains this address and this thread, so the test knows which stacks the record
+/// must have.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct SlotReuseTests {
   @Test("quarantine slots that eight threads reuse never show a stack of another object", arguments: [0, 1, 2])
@@ -34,7 +35,8 @@ struct SlotReuseTests {
           gate.leave()
           switch unsafe Shield.liveness(of: UnsafeRawPointer(bitPattern: address)) {
           case .quarantined(let record), .freed(let record):
-            // The record can already belong to a later object of the slot. Then it has the thread of the later object.
+            // The record can already be that of a later object at the same address. Its thread then is that of the
+            // later object.
             check(marks.releases.fit(record.release, address: address))
             check(record.className.hasSuffix("Item") && record.age >= .zero)
             seen.add(1, ordering: .relaxed)
@@ -42,8 +44,7 @@ struct SlotReuseTests {
           }
         }
       }
-      // Excludes the incidents of `learn`, because `learn` uses each way once, and does not choose the way by address
-      // and thread.
+      // Excludes the incidents of `learn`, which uses each way once, independently of address and thread.
       let incidents = Shield.danglingIncidents().filter { !marks.learned.contains($0.use.frames) }
       check(seen.load(ordering: .relaxed) > 1000 && incidents.count >= 4)
       for incident in incidents {
@@ -58,12 +59,12 @@ struct SlotReuseTests {
   }
 }
 
-/// Returns the way for an object at this address on this thread.
+/// Returns the number of the way in which a thread releases, or uses, an object at this address.
 private func way(_ address: UInt, thread: Int) -> Int {
   Int(((address / 16 &+ UInt(thread)) &* 0x9E37_79B9_7F4A_7C15) >> 62)
 }
 
-/// The return addresses by which a stack shows its way, for releases and for uses.
+/// The return addresses by which the test recognizes the way from a stack, for releases and for uses.
 private struct Marks {
   /// For each way, the return addresses that occur only in stacks of this way.
   struct Ways {
@@ -76,7 +77,7 @@ private struct Marks {
       check(own.allSatisfy { !$0.isEmpty })
     }
 
-    /// Whether the stack shows the way for this thread and this address, and has at least nine frames.
+    /// Whether the stack is that of the way for its thread and this address, and has at least nine frames.
     func fit(_ stack: DanglingIncident.Stack, address: UInt) -> Bool {
       guard let thread = stack.thread, stack.frames.count > 8 else { return false }
       let expected = way(address, thread: thread)
@@ -90,7 +91,7 @@ private struct Marks {
   var uses: Ways
   var learned: Set<[UInt]>
 
-  /// Uses each of the four ways once.
+  /// Releases and uses an object in each of the four ways, to learn their return addresses.
   static func learn() -> Marks {
     var releases: [[UInt]] = []
     var uses: [[UInt]] = []
@@ -128,14 +129,14 @@ private class Item {
   }
 }
 
-/// Prevents devirtualization: the call stays virtual in optimized builds.
+/// A subclass, so that the call of `number()` stays virtual in optimized builds.
 private final class SubItem: Item {
   override func number() -> Int { two }
 }
 
 nonisolated(unsafe) var otherItem: AnyObject = SubItem()
 
-/// Keeps the optimizer from merging functions and from removing calls.
+/// A counter whose changes keep the optimizer from merging functions and from removing calls.
 private let steps = Atomic<Int>(0)
 
 private func release(_ item: inout Item?, inWay number: Int) {
@@ -223,7 +224,7 @@ private func call(_ depth: Int, _ object: UnsafeMutableRawPointer) {
   steps.add(1, ordering: .relaxed)
 }
 
-/// A lock that many releases can hold together, or that one use holds alone.
+/// A lock that many releasing threads can hold together, or that one using thread holds alone.
 @safe
 private final class Gate: @unchecked Sendable {
   /// Invariant: only pthread functions access this memory, and they synchronize the accesses.

@@ -8,7 +8,7 @@ func onThreads(_ count: Int, _ work: @escaping @Sendable (Int) -> Void) {
   for index in 0..<count {
     let argument = unsafe Unmanaged.passRetained(Work(index: index, work: work)).toOpaque()
     var thread = pthread_t()
-    // The thread takes ownership of the passed reference.
+    // The new thread takes ownership of the passed reference.
     let result = unsafe pthread_create(
       &thread, nil,
       { argument in

@@ -1,4 +1,4 @@
-// These cases contain faults on purpose, so that guards detect them.
+// These cases contain faults on purpose, which guards must detect.
 // swift-format-ignore-file: NeverForceUnwrap
 import CrashShield
 import CrashShieldGuards
@@ -138,7 +138,7 @@ extension GuardCase {
       let isAbsorbing = Shield.mode(for: .capacity) == .absorb
       return unchanged { array in
         array.shieldedReserveCapacity(opaque(1100), limit: 1000)
-        // Without the guard, the call reserves the capacity.
+        // In the modes in which the guard does not absorb, the call reserves the capacity.
         return (array.capacity < 1100) == isAbsorbing
       }
     },

@@ -1,4 +1,4 @@
-// These cases contain faults on purpose, so that guards detect them.
+// These cases contain faults on purpose, which guards must detect.
 // swift-format-ignore-file: NeverForceUnwrap
 import CrashShield
 import CrashShieldGuards

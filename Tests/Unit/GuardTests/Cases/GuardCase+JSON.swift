@@ -1,4 +1,4 @@
-// These cases contain faults on purpose, so that guards detect them.
+// These cases contain faults on purpose, which guards must detect.
 // swift-format-ignore-file: NeverForceUnwrap
 import CrashShield
 import CrashShieldGuards
@@ -82,7 +82,7 @@ extension GuardCase {
     return false
   }
 
-  /// Reads the value as a program without guards does.
+  /// Reads a member of the JSON text as a program without guards does.
   private static func member(_ key: String) -> Any? {
     (try? JSONSerialization.jsonObject(with: Data(source.utf8)) as? [String: Any])?[opaque(key)]
   }

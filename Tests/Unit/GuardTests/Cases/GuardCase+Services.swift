@@ -50,15 +50,15 @@ extension GuardCase {
       let queue = DispatchQueue(label: "timer")
       let timer = ShieldedTimer(every: .zero, target: place, on: queue) { (_: Place) in }
       timer.cancel()
-      // A tick that is already running must still find the target. If the target were already deallocated, this tick
-      // would cause a second fault.
+      // The target must live until a tick that is already running has ended: without it, this tick would be a second
+      // fault.
       return withExtendedLifetime(place) { queue.sync { timer.isCancelled } }
     },
   ]
 
   /// Simulates a C callback whose context was deallocated.
   ///
-  /// This case unmaps the memory: a heap could keep the memory, and return another object's value.
+  /// The memory is unmapped. In freed heap memory, the read could return another object's value without a fault.
   private static func readGoneContext() {
     let bytes = 4096
     guard

@@ -12,7 +12,8 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
   ///
   /// It is nil if the process continues.
   var signal: Int32?
-  /// Whether the guard performs the faulting operation in the modes `off` and `observe`.
+  /// Whether the guard performs the faulting operation in the modes `off` and `observe`, in which it does not absorb
+  /// the fault.
   ///
   /// It is false if the guard cannot perform the operation.
   var isPerformed: Bool
@@ -24,7 +25,7 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
   var guarded: @Sendable () -> Bool
   /// The source file of the case.
   ///
-  /// The call of the guard is on the line of this case, or on one of the lines up to the next case.
+  /// The guard is called in the lines from this case up to the next case.
   var fileID: String
   var line: Int
 
@@ -34,8 +35,8 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
 
   /// How the process must end without the guard, and in the modes `off` and `observe`.
   ///
-  /// If Foundation reads past the attributes of a string, the memory behind them determines whether the process ends by
-  /// a memory fault or by a trap. A sanitizer can have filled this memory.
+  /// If Foundation reads past the attributes of a string, the memory behind them, which a sanitizer can have filled,
+  /// determines whether the process ends by a memory fault or by a trap.
   var end: ExitTest.Condition {
     if signal == SIGSEGV && kind == .foundationRange { return .failure }
     return signal.map { .signal($0) } ?? .success

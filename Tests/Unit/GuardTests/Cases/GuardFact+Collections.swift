@@ -78,7 +78,7 @@ extension GuardFact {
       let isRight = unsafe three.withUnsafeBufferPointer { buffer in
         unsafe Array(shielded: buffer) == three && buffer[shielded: 2] == 3 && buffer[shielded: opaque(3)] == nil
       }
-      // Invariant: the buffer is empty, and has no address. Nothing is therefore read.
+      // Invariant: nothing is read, because the buffer is empty and has no address.
       let none = unsafe UnsafeBufferPointer<Int>(start: nil, count: 0)
       let isNone = unsafe Array(shielded: none).isEmpty
       return isRight && isNone && Shield.guardIncidents.count == 1 && three[shielded: opaque(9)] == nil

@@ -63,7 +63,7 @@ extension GuardFact {
         }
       }
       for await _ in inside {}
-      // The task is already inside the gate, so this attempt to enter is the recorded fault.
+      // The task is already inside the gate, so this second attempt to enter is the recorded fault.
       guard !isOpen(gate) else { return false }
       task.cancel()
       _ = await task.result
@@ -130,7 +130,7 @@ extension GuardFact {
 
 private final class Target: Sendable {}
 
-/// Counts the bodies that run at the same time.
+/// Records how many guarded closures ran at the same time at most.
 private final class Inside: Sendable {
   private let now = Atomic<Int>(0)
   private let top = Atomic<Int>(0)

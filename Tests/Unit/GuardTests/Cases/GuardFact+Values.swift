@@ -77,7 +77,7 @@ extension GuardFact {
       }
     },
     GuardFact("a number without a handle, an address, and nil", faults: 3) {
-      // Compares the pointers only as numbers, and reads no memory.
+      // Invariant: the pointers are only compared as numbers, and no memory is read.
       let foreign = unsafe UnsafeMutableRawPointer(bitPattern: 0x5C5A_0000_0000_FFFF)
       return unsafe three.withUnsafeBytes { bytes in
         unsafe ShieldHandle.resolve(foreign, as: Holder.self) == nil

@@ -3,12 +3,12 @@ import CrashShieldGuards
 import Foundation
 import Testing
 
-/// An edge case of a guard, and its result.
+/// An edge case of a guard, and how many faults it must record.
 ///
-/// The result is the value and the number of recorded faults.
+/// `isTrue` calls the guard, and returns whether its result is the documented one.
 struct GuardFact: Sendable {
   var name: String
-  /// The total number of faults that the process has recorded.
+  /// The expected number of faults that the process records.
   var faults: Int
   var isTrue: @Sendable () async throws -> Bool
 

@@ -12,10 +12,10 @@ struct GuardScene: Sendable {
   var fault: String
   /// The resulting value in the mode `absorb`.
   ///
-  /// Without the guard, it is also the value of a program that continues after the fault.
+  /// A program without the guard that continues after the fault has this value, too.
   var absorbed: String
   var plain: String
-  /// The reason why the modes `off` and `observe` do not end the process.
+  /// The reason why the fault does not end the process in the modes `off` and `observe`.
   ///
   /// It is nil if these modes end the process.
   var reason: String?
@@ -139,8 +139,8 @@ extension GuardScene {
     GuardScene(
       30, "raw memory", "bytes past the end of a buffer", "nil, an empty array",
       unguarded: {
-        // The read stays inside the array's memory. Therefore an optimized program continues with the data that it
-        // finds.
+        // The read is past the end of the slice, but inside the array's memory. Therefore an optimized program
+        // continues with the data that it finds there.
         unsafe [1, 2, 3, 4].withUnsafeBytes { bytes in
           unsafe use(UnsafeRawBufferPointer(rebasing: bytes[..<16]).loadUnaligned(fromByteOffset: 16, as: Int.self))
         }
@@ -150,7 +150,7 @@ extension GuardScene {
 
 private final class Target: Sendable {}
 
-/// Runs the body on a new thread, outside Swift's executors.
+/// Runs the body on a new thread, which belongs to no executor of Swift.
 private func onThread(_ body: @escaping @Sendable () -> Void) async {
   await withCheckedContinuation { continuation in
     Thread {
@@ -212,7 +212,7 @@ private func readBehind() -> Bool {
   }
 }
 
-/// A value that only one thread at a time sets.
+/// A value that a lock protects.
 private final class Mutexed: @unchecked Sendable {
   private let lock = NSLock()
   private var current: Bool

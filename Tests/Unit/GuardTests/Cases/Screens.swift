@@ -6,12 +6,12 @@ final class Screen: Sendable, CustomStringConvertible {
   init(_ name: String) { description = name }
 }
 
-/// A driver that finishes a transition only when the test says so.
+/// A transition driver (the code that shows screens) that ends a transition only when the test calls `finish`.
 @MainActor
 final class ManualDriver: TransitionDriver {
   private(set) var begun: [Transition<Screen>] = []
   private var finishers: [@MainActor (TransitionEnd) -> Void] = []
-  /// A closure that the driver calls when a transition starts, like the loading code of a screen.
+  /// A closure that the driver calls when a transition starts, in place of the loading code of a screen.
   var onBegin: ((Transition<Screen>) -> Void)?
   /// The number of running transitions.
   private(set) var running = 0
@@ -31,13 +31,13 @@ final class ManualDriver: TransitionDriver {
     finishers.last?(end)
   }
 
-  /// Drops the last transition without ending it.
+  /// Marks the last transition as no longer running, without a report of its end to the queue.
   func abandon() { running -= 1 }
 
-  /// Reports the end of the transition with the given number, even if it is not running.
+  /// Reports the end of the transition with this number to the queue, even if the transition is not running.
   func finishAgain(_ number: Int, _ end: TransitionEnd = .completed) { finishers[number](end) }
 
-  /// Releases the transitions, but not the closures that end them.
+  /// Releases the transitions, but keeps the closures that report their ends.
   func forgetBegun() { begun = [] }
 }
 

@@ -1,8 +1,8 @@
-// A conformance by which a transition queue could be its own delegate, for rule T22. The methods are public, because
-// the protocol belongs to another module.
+// A conformance by which a transition queue can be set as its own delegate, for the test of rule T22. The methods are
+// public, because the protocol is that of another module.
 public import CrashShieldGuards
 
-/// The number of times that the queue has notified itself about its own transitions.
+/// How often the queue has called itself as its delegate; T22 expects 0.
 @MainActor var notesToItself = 0
 
 extension TransitionQueue: TransitionDelegate {

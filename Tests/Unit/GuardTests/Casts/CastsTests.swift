@@ -37,7 +37,7 @@ struct CastsTests {
     let answer = try await CastsHost.run("given", "\(number)", mode: "absorb")
     let (fault, value) = CastsFault.given[number]
     #expect(answer.status == 0 && answer.lines.contains("value \(value)"), "\(fault.name): \(answer)")
-    // The program prints the record twice: in its incident handler at the fault, and at the end of the program.
+    // The program prints the record twice: at the fault, in its incident handler, and at its end.
     #expect(answer.records.count == 2, "\(answer)")
     #expect(answer.records.last?.prefix(3) == ["\(fault.kind)", "absorb", "1"], "\(answer)")
   }
@@ -93,13 +93,15 @@ struct CastsTests {
     #expect(answer.status == 0 && answer.output == "right\n", "\(answer)")
   }
 
-  @Test("a cast that fails inside of the incident handler ends the process, as without the casts hook")
+  @Test("a cast that fails inside of the incident handler ends the process, as without CrashShieldCasts")
   func within() async throws {
     let answer = try await CastsHost.run("within", mode: "absorb")
     #expect(answer.status == -SIGABRT && answer.output.isEmpty, "\(answer)")
   }
 
-  @Test("the casts hook works, and its self-test passes, in every mode", arguments: ["off", "observe", "absorb"])
+  @Test(
+    "the hook of CrashShieldCasts works, and its self-test passes, in every mode",
+    arguments: ["off", "observe", "absorb"])
   func status(mode: String) async throws {
     let answer = try await CastsHost.run("status", mode: mode)
     #expect(answer.lines.count == 5 && answer.lines.first == "live", "\(answer)")

@@ -2,7 +2,8 @@ import Foundation
 import TestKit
 import Testing
 
-/// Tests executor checks that fail in executor-host, which links the hooks: with the hooks disabled, and in each mode.
+/// Tests executor checks that fail in executor-host, which links CrashShieldExecutorChecks: with its hooks disabled,
+/// and in each mode.
 @Suite
 struct ExecutorHookTests {
   @Test(

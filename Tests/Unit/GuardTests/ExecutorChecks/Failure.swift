@@ -9,7 +9,7 @@ struct Failure: Sendable, CustomTestStringConvertible {
   var signal: Int32
   /// A part of the message that the program prints.
   ///
-  /// Optimized programs print no message, and Dispatch prints none.
+  /// It is empty for checks of Dispatch, which prints none. Optimized programs print no message.
   var words = ""
   /// The reason in the record.
   var reason: String

@@ -47,7 +47,7 @@ struct Host: Sendable {
     }
   }
 
-  /// The incidents that the incident handler of the process printed at once, in the form "isolation observe 1".
+  /// The incidents that the process printed in its incident handler, at the fault, such as "isolation observe 1".
   var met: [String] { lines.filter { $0.hasPrefix("met ") }.map { String($0.dropFirst(4)) } }
 }
 

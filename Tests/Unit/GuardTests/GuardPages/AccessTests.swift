@@ -3,7 +3,7 @@ import CrashShieldGuardPages
 import Glibc
 import Testing
 
-@Suite("Uses of freed objects in guard slots", .enabled(if: isInterposed, "malloc is not interposed here"))
+@Suite("Uses of freed objects on guard pages", .enabled(if: isInterposed, "malloc is not interposed here"))
 struct AccessTests {
   @Test("a read of a freed object returns its value and is recorded with class, age and three stacks")
   func read() async {
@@ -23,7 +23,7 @@ struct AccessTests {
         check(stack.frames.count >= 4 && stack.thread == incident.use.thread && stack.thread != nil)
       }
       check(incident.release.frames != incident.allocation.frames)
-      // The shield does not count this second access, because the first access has opened the page.
+      // The first access has opened the page, so this second access causes no fault, and is not counted.
       check(unsafe dead._withUnsafeGuaranteedRef { $0.number } == 7 && GuardPages.statistics.incidents == 1)
       Glibc.exit(right)
     }
@@ -56,9 +56,10 @@ struct AccessTests {
     withExtendedLifetime(depth) {}
   }
 
-  /// Returns how many of the frames belong to the most frequent continuation.
+  /// Returns how often the most frequent continuation occurs in the frames.
   ///
-  /// The address in a continuation's frame is the entry address plus 1, so it is odd.
+  /// A continuation is where an awaiting function resumes. The address in a continuation's frame is the entry address
+  /// plus 1, so it is odd.
   private static func waiters(in frames: [UInt]) -> Int {
     Dictionary(grouping: frames.filter { $0 % 2 == 1 }) { $0 }.values.map(\.count).max() ?? 0
   }
@@ -92,7 +93,7 @@ struct AccessTests {
   func slotReuse() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self, slots: 64)
-      // Two paths with different stacks release objects. The program reuses each of the 64 slots many times.
+      // Releases objects by two paths with different stacks, so that each of the 64 slots is reused many times.
       for round in 0..<2000 {
         unsafe kept.append(Session())
         if round % 2 == 0 { drop() } else { dropDeeper() }
@@ -110,7 +111,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a slot whose page an access opened is not reused; without a closed slot, malloc allocates objects")
+  @Test("a slot whose page an access has opened is not reused; if all slots are used up, malloc allocates the objects")
   func spent() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self, slots: 4)

@@ -25,8 +25,8 @@ struct HeapTests {
       check(incidents[1].kind == .invalidFree && incidents[1].offset == 16 && incidents[1].age == nil)
       check(incidents[1].className == "GuardTests.Session" && !incidents[1].allocation.frames.isEmpty)
       check(incidents[2].kind == .invalidFree)
-      // A block that is not an object also gets a guard page, because it has this size. After the free of this block,
-      // the shield does not check accesses to it, but checks further frees.
+      // A block of this size gets a guard page even if it is not an object. After its free, accesses to it are not
+      // checked, but further frees are.
       guard let block = unsafe malloc(Self.size) else { Glibc.exit(1) }
       unsafe free(block)
       unsafe free(block)
@@ -103,13 +103,13 @@ struct HeapTests {
       guard let block = unsafe malloc(Self.size) else { Glibc.exit(1) }
       check(unsafe usableSize(block) == Self.size && UInt(bitPattern: block) % UInt(pageBytes) == UInt(pageBytes) - 48)
       unsafe memset(block, 0x5a, Self.size)
-      // reallocarray() is libc's own function, which calls realloc().
+      // reallocarray() is not interposed: it is libc's function, which calls realloc().
       guard let larger = unsafe reallocarray(block, 100, 10) else { Glibc.exit(1) }
       check(unsafe larger.load(fromByteOffset: 32, as: UInt64.self) == 0x5a5a_5a5a_5a5a_5a5a)
       guard let smaller = unsafe realloc(larger, Self.size) else { Glibc.exit(1) }
       check(unsafe smaller.load(fromByteOffset: 32, as: UInt64.self) == 0x5a5a_5a5a_5a5a_5a5a)
       unsafe free(smaller)
-      // realloc() shrinks one of the allocations, and another one is freed.
+      // realloc() also shrinks an allocation on a guard page.
       guard let slot = unsafe malloc(Self.size), let cut = unsafe realloc(slot, 8) else { Glibc.exit(1) }
       unsafe free(cut)
       guard let gone = unsafe malloc(Self.size) else { Glibc.exit(1) }
@@ -128,14 +128,13 @@ struct HeapTests {
       unsafe free(page)
       free(nil)
       check(usableSize(nil) == 0)
-      // The first call fails and sets errno, because the size is too large. A successful call must not change errno.
+      // This size is too large, so the call fails and sets errno. A successful call must not change errno.
       errno = 0
       check(unsafe malloc(Int.max) == nil && errno == ENOMEM)
       errno = 77
       unsafe free(malloc(Self.size))
       check(errno == 77 && GuardPages.incidents().isEmpty)
-      // This call gets a block on a guard page that was already freed. The shield records the call, and returns new
-      // memory.
+      // realloc() of a block on a guard page that was already freed is recorded, and returns new memory.
       guard let stale = unsafe malloc(Self.size) else { Glibc.exit(1) }
       unsafe free(stale)
       guard let fresh = unsafe realloc(stale, 80) else { Glibc.exit(1) }

@@ -60,12 +60,13 @@ struct RunTimeTests {
       GuardPages.configure(slots: 100, oneIn: 10)
       for _ in 0..<10_000 { _ = unsafe dangling { Wide() } }
       let drawn = GuardPages.statistics.allocated
-      // A tenth of the 10,000 objects is expected, because each interval is drawn uniformly from 1...19.
+      // About a tenth of the 10,000 objects gets a guard page: the intervals between such objects are uniform in
+      // 1...19.
       check(drawn > 800 && drawn < 1200)
       let dead = unsafe (0..<300).map { _ in unsafe dangling { Wide() } }
       GuardPages.configure(slots: 10, oneIn: 1)
-      // The record of a freed object still exists. The fields of the object have been overwritten, but its class
-      // pointer has not.
+      // The number of slots is now 0. Accesses to the freed objects are still recorded, because their class pointers
+      // are not overwritten, unlike their fields.
       GuardPages.configure(slots: 0, oneIn: 1)
       unsafe dead.forEach { _ = unsafe $0._withUnsafeGuaranteedRef { $0.numbers.8 } }
       let incidents = GuardPages.statistics.incidents
@@ -191,7 +192,7 @@ struct RunTimeTests {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self)
       var key = pthread_key_t()
-      // The destructor receives the value that the thread has stored. It frees an object late in the thread's exit.
+      // The destructor runs late in the thread's exit. It receives and frees the object that the thread has stored.
       let made = unsafe pthread_key_create(&key) { value in
         guard let value = unsafe value else { return }
         unsafe Unmanaged<Wide>.fromOpaque(value).release()
@@ -213,7 +214,7 @@ struct RunTimeTests {
       let before = residentPages()
       for _ in 0..<20_000 { _ = unsafe dangling { Wide() } }
       let after = residentPages()
-      // The limit allows 512 pages for objects and 256 pages for the records of slots, of which about 170 are needed.
+      // 512 pages are allowed for objects, and 256 for the records of slots, which need about 170.
       check(after - before < 512 + 256)
       GuardPages.configure(slots: 0, oneIn: 1)
       check(after - residentPages() > 400)

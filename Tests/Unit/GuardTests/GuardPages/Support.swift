@@ -109,7 +109,7 @@ func end(of child: pid_t) -> Int32 {
   return status & 0x7f == 0 ? status >> 8 & 0xff : -(status & 0x7f)
 }
 
-/// Whether this build can use guard pages at all.
+/// Whether malloc is interposed in this build, so that it can use guard pages at all.
 ///
 /// The test's own process does not start the shield.
 let isInterposed: Bool = {

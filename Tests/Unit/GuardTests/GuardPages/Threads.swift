@@ -11,7 +11,7 @@ func inThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
         gate.pass()
         body(number)
       })
-    // The thread takes ownership of the passed reference.
+    // The new thread takes ownership of the passed reference.
     let result = unsafe pthread_create(
       &thread, nil,
       { context in

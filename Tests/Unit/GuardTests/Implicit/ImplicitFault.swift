@@ -1,4 +1,4 @@
-// The code in this file contains no calls of guards. Only the import protects it.
+// The code in this file contains no calls of guards. Only the import of CrashShieldImplicit protects it.
 import CrashShieldGuards
 import CrashShieldImplicit
 import Testing
@@ -38,7 +38,7 @@ struct ImplicitFault: Sendable, CustomTestStringConvertible {
     ImplicitFault("a write past the end", .mutation) {
       written(opaque([1, 2, 3])) { $0[opaque(3)] = 7 }
     },
-    // Without optimization, the instructions that the compiler generates for a change of the list have no source line.
+    // Line 0, because without optimization the instructions for a change of the list have no source line.
     ImplicitFault("a change of a nested list", .mutation, after: 0, line: 0) {
       written(opaque([[1], [2]])) { $0[opaque(-1)].append(7) }
     },
@@ -95,7 +95,7 @@ struct ImplicitFault: Sendable, CustomTestStringConvertible {
   ]
 }
 
-/// Whether the fault leaves the list unchanged.
+/// Returns whether a change of the list that faults leaves the list unchanged.
 private func written<List: Equatable>(_ list: List, _ change: (inout List) -> Void) -> Bool {
   var changed = list
   change(&changed)

@@ -6,7 +6,8 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests the operations that an import protects without changes of the calls, in each mode.
+/// Tests implicit guards in each mode: operations that the import of CrashShieldImplicit protects, without changes in
+/// the code.
 ///
 /// Each fault runs in its own process.
 @Suite
@@ -73,7 +74,7 @@ struct ImplicitTests {
       var values = opaque([Valueless()])
       switch number {
       case 0: numbers[opaque(3)] += 1
-      // The shield only observes this change, because the body can write more than one element on purpose.
+      // The guard cannot absorb this change, because the closure can write more than one element on purpose.
       case 1: unsafe withUnsafeMutableBytes(of: &numbers[opaque(-1)]) { unsafe $0[0] = 1 }
       default: values[opaque(0)] = values[opaque(1)]
       }
@@ -153,9 +154,7 @@ struct ImplicitTests {
     }
   }
 
-  /// The output of the child after a mark.
-  ///
-  /// The output of the testing library precedes the mark.
+  /// Returns the output of the child after a mark, which follows the output of the testing library.
   private func text(_ result: ExitTest.Result?) -> String? {
     result.map { String(decoding: $0.standardOutputContent, as: UTF8.self) }
   }

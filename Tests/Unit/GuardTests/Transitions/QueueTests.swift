@@ -68,11 +68,9 @@ struct QueueTests {
   }
 }
 
-/// The two bodies that a test runs.
+/// The two bodies (closures on the queue) that a test runs.
 ///
-/// The first one creates a task.
-///
-/// This task must not run at the same time as the second body.
+/// The first one creates a task, which must not run at the same time as the second one.
 private final class Scene: Sendable {
   let queue = ShieldedQueue(label: "one")
   let hasMet = Atomic<Bool>(false)
@@ -91,8 +89,8 @@ private final class Scene: Sendable {
     isTaken.store(true, ordering: .releasing)
     isGo.signal()
     isWaiting.wait()
-    // The task has now reached the queue, or is about to reach it. If the task were able to run at the same time as
-    // this body, it would do so at once.
+    // The task now waits for the queue, or soon will. If it could run at the same time as this body, it would do so
+    // within this time.
     _ = isIn.wait(timeout: .now() + .milliseconds(200))
     isTaken.store(false, ordering: .releasing)
     isOver.signal()

@@ -2,7 +2,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// Tests the terminal example, which changes screens in nested ways: with and without the transition queue.
+/// Tests the example `screens`, which starts screen transitions during others, with and without the transition queue.
 @Suite
 struct ScreensProgramTests {
   @Test("without the transition queue two simultaneous pushes and a pop end the program")
@@ -10,7 +10,7 @@ struct ScreensProgramTests {
     let (process, output, errors) = try run("--without", "pp.b")
     #expect(process.terminationReason == .uncaughtSignal && process.terminationStatus == trapSignal)
     #expect(errors.contains("Can't add self as subview"))
-    // In this state, the stack and the window show different screens.
+    // The window shows another screen than the top of the stack.
     #expect(output.contains { $0.hasPrefix("all is still home > 1 > 2 shown: 1") })
   }
 

@@ -2,7 +2,7 @@ import CrashShieldGuards
 import TestKit
 import Testing
 
-/// T30: tests random requests in random order.
+/// T30: requests random screen transitions, in random order.
 @Suite
 @MainActor
 struct TransitionPropertyTests {
@@ -29,7 +29,7 @@ struct TransitionPropertyTests {
       case 7: queue.popToRoot(animated: false)
       case 8 where queue.isTransitioning: navigation.driver.finish(.cancelled)
       case 9 where !navigation.driver.begun.isEmpty:
-        // Chooses a transition, which is running or has already ended, and reports its end again.
+        // Reports the end of a random transition again, unless it is the running one.
         let number = Int.random(in: 0..<navigation.driver.begun.count, using: &random)
         if number < navigation.driver.begun.count - 1 || !queue.isTransitioning {
           navigation.driver.finishAgain(number)
@@ -51,7 +51,7 @@ struct TransitionPropertyTests {
     #expect(queue.isIdle && queue.pendingCount == 0 && timeouts == 40)
   }
 
-  /// Lets a transition end by its timeout: its driver never reports the end.
+  /// Lets a transition end by its timeout: the driver does not report its end.
   ///
   /// The transitions that wait in the queue also end.
   private func expire(_ navigation: Navigation) async {

@@ -2,7 +2,7 @@ import CrashShield
 import CrashShieldGuards
 import Testing
 
-/// Tests the rules of transitions.
+/// Tests the rules of the transition queue, which runs screen transitions (pushes and pops) one at a time.
 ///
 /// Each test has the number of its rule (T1 to T29; T30 is in TransitionPropertyTests).
 @Suite
@@ -212,7 +212,7 @@ struct TransitionTests {
     await navigation.begun(2)
     while !navigation.queue.isIdle { await Task.yield() }
     #expect(navigation.names == ["home", "a", "b"])
-    // Each record must have the call site of its own request.
+    // Each of the two records must have the call site of its own transition.
     let reason = "a transition of Screen that its driver did not end"
     #expect(reasons(from: first, to: last) == [reason, reason])
   }

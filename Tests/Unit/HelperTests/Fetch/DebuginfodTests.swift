@@ -16,8 +16,8 @@ struct DebuginfodTests {
     let buildID = try await buildID(of: program)
     let server = try Debuginfod(over: folder.url)
     defer { server.stop() }
-    // The loop retries while debuginfod cannot be reached, and while it answers 404. debuginfod answers 404 until it
-    // has indexed its files.
+    // Retries while debuginfod cannot be reached, and while it answers 404, which it does until it has indexed its
+    // files.
     var answer = try await Fetch.run(buildID, limitBytes: 64 << 20, from: [server.url])
     while [66, 69].contains(answer.status), server.isRunning {
       answer = try await Fetch.run(buildID, limitBytes: 64 << 20, from: [server.url])
@@ -38,7 +38,7 @@ struct DebuginfodTests {
 
 /// A debuginfod process that belongs to one test.
 ///
-/// The port was free just before debuginfod started, but another process can have taken it since.
+/// The port was free just before the start of debuginfod. Another process can take it before debuginfod does.
 private final class Debuginfod: Sendable {
   private let process: Process
   private let port: UInt16

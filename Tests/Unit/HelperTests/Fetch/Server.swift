@@ -25,7 +25,7 @@ final class Server: Sendable {
   init(_ manner: Manner) throws {
     listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     port = try Self.bindToLoopback(listener)
-    // The port accepts connections when listen() has returned. The caller cannot read the URL before that.
+    // After listen(), the port accepts connections, so the URL is usable as soon as the caller has it.
     guard listen(listener, 8) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
     Thread.detachNewThread { [self] in serve(manner) }
   }
@@ -68,8 +68,8 @@ final class Server: Sendable {
       let connection = accept(listener, nil, nil)
       if connection < 0 && (errno == EINTR || errno == ECONNABORTED) { continue }
       guard connection >= 0 else { return }
-      // After accept(), another test can have started a child process, which has inherited the descriptor. If this
-      // function only called close(), the child would keep the connection open.
+      // shutdown() below ends the connection even if a child process of another test has inherited the descriptor;
+      // close() alone would not.
       _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
       defer {
         shutdown(connection, Int32(SHUT_RDWR))

@@ -2,7 +2,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// Tests what the sandbox of crash-analyse and crash-fetch allows, even if such a process is compromised.
+/// Tests what the sandbox of the helper processes crash-analyse and crash-fetch allows, even if they are compromised.
 ///
 /// The program confine-probe sandboxes itself in the same way as these two programs, and then tries each action.
 @Suite(.enabled(if: !Tools.isSanitized, "under a sanitizer only some limits are set"))
@@ -83,7 +83,7 @@ struct ConfineTests {
       #expect(throws: Never.self) { try input.fileHandleForWriting.close() }
       process.waitUntilExit()
     }
-    // Wait for the seccomp filter, because it is the last step of the sandboxing.
+    // Waits until the process has the seccomp filter, the last part of its sandbox.
     let folder = URL(fileURLWithPath: "/proc/\(process.processIdentifier)")
     func read(_ name: String) throws -> String {
       let handle = try FileHandle(forReadingFrom: folder.appendingPathComponent(name))
@@ -108,20 +108,19 @@ struct ConfineTests {
     let program = TestProgram.url("confine-probe")
     #expect(try Tools.run(program, ["gibibyte"], input: image).status == 0)
     #expect(try Tools.run(program, ["gibibyte", "image"], input: image).status == 1)
-    // The CPU time limit depends on the size of the image. Without an image, the process would reach its limit only
-    // after half a minute.
+    // The CPU time limit for this small image is short. Without an image, it would be half a minute.
     var (before, after) = (rusage(), rusage())
     // Invariant: each getrusage() call writes one struct rusage.
     unsafe getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &before)
     #expect([-SIGKILL, -SIGXCPU].contains(try Tools.run(program, ["processor", "image"], input: image).status))
     unsafe getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &after)
-    // The usage includes children of other tests, but they use much less than half a minute.
+    // The measured time includes children of other tests, which use much less than half a minute.
     #expect(after.ru_utime.tv_sec - before.ru_utime.tv_sec < 25)
   }
 
   @Test("the kernel ends a confined helper that is in an endless loop at the CPU time limit")
   func processor() throws {
-    // The test lowers the limit that cs_confine sets, because the process would reach it only after half a minute.
+    // The test lowers the CPU time limit, because cs_confine sets half a minute.
     let answer = try Tools.run(
       URL(fileURLWithPath: "/bin/sh"),
       ["-c", "ulimit -t 1; exec \"$0\" processor", TestProgram.url("confine-probe").path],

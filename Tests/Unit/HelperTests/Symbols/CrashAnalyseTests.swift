@@ -44,8 +44,8 @@ import Testing
 
   @Test("check-names checks names one by one, and marks a name whose demangled text is too long")
   func names() throws {
-    // Each generic argument contains the previous one twice. With 8 such arguments, the demangled text has 8 KiB; with
-    // 11, it has 64 KiB.
+    // A C++ name in which each template argument contains the previous one twice. With 8 arguments, the demangled text
+    // has 8 KiB; with 11, it has 64 KiB.
     let growing = { (count: Int) in "_Z1f1aIiiE" + "0123456789A".prefix(count).map { "S_IS\($0)_S\($0)_E" }.joined() }
     let answer = try Tools.withTemporaryFolder { folder in
       let input = folder.appendingPathComponent("names")
@@ -107,9 +107,7 @@ import Testing
     #expect(answer.error.hasSuffix(", not 00ff\n"))
   }
 
-  /// Returns a name with a length of about 5 · `levels` bytes.
-  ///
-  /// The demangled name contains 2^`levels` types.
+  /// Returns a Swift name of about 5 · `levels` bytes, whose demangled form contains 2^`levels` types.
   ///
   /// Each generic type in the name has the type before it as both of its arguments.
   static func swellingName(levels: Int) -> String {
@@ -159,7 +157,7 @@ import Testing
   func damaged(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     var bytes = try Data(contentsOf: Self.program)
-    // Even seeds also damage bytes near the ELF header. Odd seeds only damage bytes after the first 4 KiB.
+    // Even seeds damage bytes from the end of the ELF header on, odd seeds only bytes after the first 4 KiB.
     for _ in 0..<2000 {
       let offset = Int.random(in: (seed % 2 == 0 ? 64 : 4096)..<bytes.count, using: &generator)
       bytes[offset] = .random(in: 0...255, using: &generator)

@@ -38,11 +38,11 @@ import Testing
     // For a function in an extension, the short name has the module that declares the extension.
     Name("$sSS4shopE5shout4loudSSSb_tF", "String.shout(loud:)", "shop"),
     Name("$sSa4shopAA7GreeterRzlE3allyyFyxXEfU_", "closure #1 in Array<A>.all()", "shop"),
-    // Short names do not mark parts of async functions, and omit suffixes that LLVM appends to a name.
+    // Short names neither mark the parts into which an async function is split, nor have suffixes that LLVM appends.
     Name("$s5small7CounterC4bumpyS2iYaKFTY0_", "Counter.bump(_:)", "small"),
     Name("$s5small7CounterC4bumpyS2iYaKFTQ1_", "Counter.bump(_:)", "small"),
     Name("$s4shop1AC1nSivM.resume.0", "A.n.modify", "shop"),
-    // Merged functions share one body, which has the name of one of them.
+    // Merged functions share one body, which has the name of only one of them.
     Name("$s4shop1PV5greet4nameSiSS_tFTm", "merged P.greet(name:)", "shop"),
     Name("$s4shop3genyyxlFTm.17", "merged gen<A>(_:)", "shop"),
     // A specialized or merged closure is a function of the program. A specialized or merged thunk remains a thunk.
@@ -60,7 +60,7 @@ import Testing
     // The runtime prints `@Sendable` after the name of a function with this attribute.
     Name("$s4ShopAAO5crashySSAA3ReqV_xtYaYbKlFZTY0_", "static Shop.crash<A>(_:_:)", "Shop"),
     Name("$s4ShopAAO5plainySiAA3ReqVYbFZ", "static Shop.plain(_:)", "Shop"),
-    // Outlined functions. They contain code that the compiler has moved out of other functions.
+    // Outlined functions, into which the compiler has moved code of other functions.
     Name("$s4shop1PVWOc", "outlined init with copy of P", "shop"),
     Name("$s4shop1QCWOh", "outlined destroy of Q", "shop"),
     // Partial applications, protocol witnesses and initializers of classes are thunks; initializers of structs are not.

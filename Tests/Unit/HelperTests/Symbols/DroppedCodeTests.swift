@@ -2,9 +2,9 @@ import CrashSymbols
 import Foundation
 import Testing
 
-/// If a linker drops a function, the debug information of the function remains, with the address 0.
+/// Tests debug information of functions that the linker dropped, which remains, with the address 0.
 ///
-/// Then the address range of a large dropped function overlaps real code.
+/// Therefore the address range of a large dropped function overlaps real code.
 @Suite("Line tables of dropped code") struct DroppedCodeTests {
   /// Returns the source of a function of `count` KiB that has one source line per KiB.
   private static func function(_ name: String, attributes: String = "", count: Int) -> String {
@@ -43,8 +43,8 @@ import Testing
           #expect((1...8).contains(line), "\(linker): line \(line) at \(offset)")
         }
       }
-      // If both functions are in one unit, a line entry of this unit can belong to either function. Then the cache is
-      // allowed to omit these lines. In separate units, every address must have a line.
+      // If both functions are in one unit, the unit's line entries can belong to either of them, so the cache may omit
+      // lines. In separate units, every address must have a line.
       if sources.count == 2 { #expect(told == 24) }
     }
   }

@@ -20,11 +20,10 @@ import Testing
       let image = try OptimizedProgram.build(in: folder, dwarfVersion: dwarfVersion)
       let cache = try Tools.cache(of: image)
       let chains = try Self.compare(image, cache: cache)
-      // Checks that the image contains inlined calls of both languages. Otherwise, the comparison proves nothing.
+      // The comparison proves something only if the image contains inlined calls of both languages.
       #expect(chains.count { $0.count > 2 } > 100)
       #expect(chains.contains { $0.map(\.function) == ["half", "twice", "discount"] })
-      // The compiler encodes the reason of a trap as an inlined function that does not exist. The chain must contain
-      // its name.
+      // The compiler encodes the reason of a trap as the name of an inlined function that does not exist.
       #expect(chains.contains { $0.first?.function == "Swift runtime failure: Index out of range" })
     }
   }
@@ -76,8 +75,8 @@ import Testing
     }
     let examples = different.prefix(5).joined(separator: "\n")
     #expect(different.isEmpty, "\(different.count) of \(addresses.count):\n\(examples)")
-    // For functions that another unit declares, the cache has no declaration lines. Therefore the test requires only
-    // nine tenths of the declaration lines that llvm-symbolizer prints.
+    // Only nine tenths of llvm-symbolizer's declaration lines are required, because the cache has none for functions
+    // that another unit declares.
     #expect(declared * 10 >= truth.joined().count { $0.startLine != 0 } * 9)
     return truth
   }
@@ -113,8 +112,8 @@ import Testing
     guard found.count == known.count else { return false }
     return zip(found.indices, zip(found, known)).allSatisfy { index, pair in
       let (frame, oracle) = pair
-      // For an address in the padding after an assembly function, llvm-symbolizer returns a line without a function.
-      // The cache returns the function before the padding.
+      // For an address in the padding after an assembly function, llvm-symbolizer returns a line without a function,
+      // and the cache the function before the padding.
       return (oracle.function.isEmpty || sameFunction(frame.mangled, oracle.function, elf))
         && (frame.file ?? "").normalized == oracle.path.normalized && (frame.line ?? 0) == oracle.line
         && (frame.column ?? 0) == oracle.column && frame.declaration?.line ?? oracle.startLine == oracle.startLine
@@ -144,7 +143,7 @@ struct OracleFrame: Decodable {
 
   /// The path; empty for a file name without a directory.
   ///
-  /// For a function without debug information, llvm-symbolizer takes a bare file name from the FILE symbol before the
+  /// A bare file name does not come from debug information: llvm-symbolizer takes it from the FILE symbol before the
   /// function's symbol.
   var path: String { file.contains("/") ? file : "" }
 

@@ -11,9 +11,10 @@ import Testing
     try Tools.symbolizer().deletingLastPathComponent().appendingPathComponent(name)
   }
 
-  /// Builds a library from `source`, and describes the scope `offset` bytes after the start of a function.
+  /// Builds a library from `source`, and returns the description of the scope `offset` bytes after the start of a
+  /// function.
   ///
-  /// The default is 16, because the function has then stored its parameters on the stack.
+  /// After 16 bytes, the default, a function has stored its parameters on the stack.
   private static func scope(
     of source: String, named name: String, _ tool: String, _ options: [String], at function: String,
     offset: UInt64 = 16, verb: String = "describe-scope"
@@ -93,13 +94,13 @@ import Testing
       long next(long **list) { return *list[3]; }
       """
     let options = [option, "-O1", "-fPIC", "-shared", "-nostdlib"]
-    // The address after the instruction mov rax, [rdi+0x18].
+    // Offset 4 is after the instruction mov rax, [rdi+0x18].
     let scopes = try Self.scopes(
       of: source, named: "a.c", "clang", options, at: ["next", "more"], offset: 4, verb: "describe-scope")
     #expect(scopes[0].codeBefore.count == ScopeDescription.codeBytes)
     #expect(scopes[0].codeBefore.suffix(4) == [0x48, 0x8b, 0x47, 0x18])
     #expect(scopes[0].variables.isEmpty == (option == "-g0"))
-    // No code precedes the first function, so only its own beginning precedes the address.
+    // `more` is the first function, so only its own first four bytes precede the address.
     #expect(scopes[1].codeBefore.count == 4)
     #expect(ScopeDescription(Array(scopes[0].text.utf8)) == scopes[0])
   }
@@ -113,7 +114,7 @@ import Testing
       """
     let options = ["-O2", "-g", "-fPIC", "-shared", "-nostdlib"]
     let scope = try Self.scope(of: source, named: "a.c", "clang", options, at: "sum", offset: 0)
-    // The parameter is in rdi. Variables of calls that are inlined later in the function are not in scope yet.
+    // At its start, the function has only its parameter in scope, in rdi.
     #expect(scope.variables.map(\.name) == ["list"])
     #expect(scope.variables.allSatisfy { !$0.isMemory && $0.register == 5 && $0.offset == 0 })
     #expect(scope.types.map(\.name) == ["node"])
@@ -247,8 +248,7 @@ import Testing
     #expect(scope.variables.isEmpty && scope.types.isEmpty)
     let sizes = Dictionary(scope.namedClasses.map { ($0.name, $0.size) }, uniquingKeysWith: max)
     #expect(sizes["Shelf"] == 48 && sizes["Untouched"] == nil)
-    // In optimized code, the metadata of a private class has no symbol at its own address, but only one before this
-    // address.
+    // This class is private: in optimized code, its metadata has no symbol at its own address, only one before it.
     #expect(sizes["Hidden"] == 48)
     let own = try Self.scope(
       of: source, named: "a.swift", "swiftc", options, at: "$s4shop5count2ofSiAA4CartC_tF", offset: 1,
@@ -350,7 +350,7 @@ import Testing
       try bytes.write(to: image)
       let answer = try Tools.run(
         Self.program, ["describe-scope", "--build-id", "", "--pc", String(pc + 20, radix: 16)], input: image)
-      // libdw can follow a damaged type in an endless loop. Then the kernel ends the process at its CPU time limit.
+      // If libdw follows a damaged type in an endless loop, the kernel ends the process at its CPU time limit.
       #expect([0, 65, -SIGXCPU, -SIGKILL, -SIGSEGV].contains(answer.status), "\(answer.status) \(answer.error)")
       #expect(answer.output.count <= ScopeDescription.limitBytes)
     }

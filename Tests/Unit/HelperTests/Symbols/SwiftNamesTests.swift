@@ -34,20 +34,19 @@ import Testing
       #expect(thunks.isEmpty, "\(thunks.count) of \(truths.count), such as \(Self.show(thunks))")
       let merged = truths.filter { Demangler.isMerged($0.mangled) != $0.kinds.contains("MergedFunction") }
       #expect(merged.isEmpty, "\(merged.count) of \(truths.count), such as \(Self.show(merged))")
-      // The comparison proves nothing unless the image has specialized thunks and merged thunks.
+      // The comparison proves something only if the images have specialized thunks and merged thunks.
       let hard = truths.filter { Self.isThunk($0) && $0.kinds.contains { $0.hasSuffix("Specialization") } }
       let mergedThunks = truths.filter { Self.isThunk($0) && $0.kinds.contains("MergedFunction") }
       #expect(hard.count >= 3 && mergedThunks.count >= 50, "\(hard.count), \(mergedThunks.count)")
     }
   }
 
-  /// Returns the toolchain's short name, after applying the deliberate differences between this project and the
-  /// toolchain.
+  /// Returns the expected short name: that of the toolchain, with the deliberate differences of this project.
   private static func expected(_ truth: Truth) -> String {
     var name = truth.simplified
-    // The demangler leaves names such as `$sS` unchanged, because they have nothing to print.
+    // swift-demangle leaves a name such as `$sS` unchanged, because it has nothing to print.
     if name == truth.mangled { return name }
-    // For a closure of top-level code, the demangler prints an empty text after "in".
+    // For a closure of top-level code, swift-demangle prints an empty text after "in".
     if name.hasSuffix(" in ") { name.removeLast(4) }
     // `@Sendable` before the labels belongs to the function's type, which short names do not show.
     name = name.replacing(/([^ (])@Sendable \(/) { "\($0.output.1)(" }

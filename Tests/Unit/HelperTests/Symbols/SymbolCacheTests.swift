@@ -27,9 +27,9 @@ import Testing
     static let file: UInt32 = 19
   }
 
-  /// Creates the contents of a cache from locations.
+  /// Creates the contents of a cache from these words.
   ///
-  /// No two of these locations share their parent.
+  /// No two of the locations may have the same parent.
   ///
   /// A location has five words: function, file, line, column and parent. A function has two words: its name and its
   /// entry. It has no declaration.
@@ -105,8 +105,8 @@ import Testing
 
   @Test("S2: an address with line 0 gets the nearest line of its function, marked as such")
   func nearestLine() throws {
-    // outer has four ranges: one without a line, one with line 53, one with an inlined call that has no line, and one
-    // with an inlined call that has a line. plain starts directly after outer.
+    // `outer` has four ranges: without a line, with line 53, with an inlined call that has no line, and with an inlined
+    // call that has a line. `plain` starts directly after `outer`.
     let cache = try Self.open(
       try Self.bytes(
         of: Self.contents(
@@ -129,8 +129,7 @@ import Testing
     // The inlined function has its own line, and its caller has the line of the call.
     #expect(lines(0x1014) == [20, 60])
     #expect(cache.framesWithNearestLines(at: 0x1014).map(\.isLineApproximate) == [true, false])
-    // 0x101e is in the last range of outer. The nearest line is after this address and belongs to another function, so
-    // the cache does not return it.
+    // 0x101e is in the last range of `outer`. The nearest line belongs to `plain`, so the cache does not return it.
     #expect(lines(0x101e) == [61])
     #expect(lines(0x1010) == [53] && lines(0x1020) == [9])
   }

@@ -20,7 +20,7 @@ struct AArch64UnwindTests {
       ], architecture: .aarch64)
   }
 
-  /// The function that contains an address.
+  /// Returns the start of the function that contains an address.
   private static func function(of pc: UInt64) -> UInt64? { AArch64Sample.functions.last { $0 <= pc } }
 
   @Test("the tables of an image of AArch64 have its two sections and its build id")
@@ -29,7 +29,8 @@ struct AArch64UnwindTests {
     let file = [UInt8](try Tool.run(["unwind-tables", "--build-id", ""], input: image).output)
     let header = try #require(UnwindTablesHeader(file, fileSize: file.count))
     #expect(header.buildID.count == 20 && header.index.size > 12 && header.frames.size > 100)
-    // Copies the two sections unchanged. In the file, the offset of a section is its address minus 0x200000.
+    // The tables must have the two sections unchanged. In the image, the offset of a section is its address minus
+    // 0x200000.
     for (section, start) in [(header.index, 0), (header.frames, Int(header.index.size))] {
       let place = Int(section.address) - 0x20_0000
       let copied = file[UnwindTablesHeader.size...].dropFirst(start).prefix(Int(section.size))
@@ -46,7 +47,7 @@ struct AArch64UnwindTests {
     #expect(stack.frames.prefix(3).compactMap { Self.function(of: $0.pc) } == Array(AArch64Sample.functions.prefix(3)))
     #expect(stack.frames.count == 4 && stack.frames.map(\.found) == [.context, .cfi, .cfi, .cfi])
     #expect(stack.frames.allSatisfy { $0.pc >> 48 == 0 })
-    // The return address of `main` is not in the copy of the stack.
+    // The unwinding stops at `main`, whose return address is not in the copy of the stack.
     #expect(stack.stop == .noCaller)
   }
 
@@ -54,7 +55,7 @@ struct AArch64UnwindTests {
   func badCall(isSigned: Bool) throws {
     var snapshot = try Self.snapshot()
     let pc = snapshot.registers[32]
-    // `inner` has called through a bad pointer, in its instruction before pc.
+    // Simulates a call of `inner` through a bad pointer, by the instruction before pc.
     snapshot.registers[30] = pc | (isSigned ? 0x3a << 48 : 0)
     snapshot.registers[32] = 0x10
     let stack = try snapshot.unwound()
@@ -88,14 +89,14 @@ struct AArch64UnwindTests {
   @Test("unwinding ends at a frame whose stack pointer does not grow")
   func cycle() throws {
     var snapshot = try Self.snapshot(hasTables: false)
-    // The frame record at the start of the stack names itself as the caller's frame record.
+    // The frame record at the start of the stack points to itself as the caller's frame record.
     let start = snapshot.stackStart
     snapshot.registers[29] = start
     for (offset, word) in [(0, start), (8, snapshot.registers[32])] {
       for byte in 0..<8 { snapshot.stack[offset + byte] = UInt8(truncatingIfNeeded: word >> (byte * 8)) }
     }
     let stack = try snapshot.unwound()
-    // libdw refuses a caller whose stack pointer is not above that of its callee.
+    // libdw rejects a caller whose stack pointer is not above that of its callee.
     #expect(stack.stop == .noCaller && stack.frames.count == 2)
   }
 
@@ -115,7 +116,7 @@ struct AArch64UnwindTests {
     if seed % 5 == 0 {
       for index in snapshot.stack.indices { snapshot.stack[index] = .random(in: 0...255, using: &generator) }
     }
-    // Images at the ends of the address space, and images without tables.
+    // Two more images, at the ends of the address space: without tables, and with the tables of another image.
     snapshot.images.append(Snapshot.Image(start: 0x30_0000, end: .max, bias: .max, tables: []))
     snapshot.images.append(Snapshot.Image(start: 0, end: 1, bias: 5, tables: snapshot.images[0].tables))
     let answer = try Tool.run(["unwind"], input: snapshot.request)

@@ -4,9 +4,9 @@ import Foundation
 import TestKit
 import Testing
 
-/// A request to `crash-analyse unwind`.
+/// A snapshot of a thread, and the request to `crash-analyse unwind` that it becomes.
 ///
-/// This code encodes the request byte by byte, in the format that crashd uses.
+/// The test encodes the request itself, byte by byte, in crashd's format.
 struct Snapshot {
   static let program = TestProgram.url("crash-analyse")
 

@@ -10,8 +10,8 @@ struct SnapshotTests {
     let snapshot = try Snapshot.take()
     let stack = try snapshot.unwound()
     #expect(snapshot.handlerFrames.count > 4)
-    // In both stacks, frame 0 is the same function. The pc in the snapshot is a few instructions later than the one
-    // that the handler's unwinder recorded.
+    // Frame 0 is in the same function in both stacks, but the snapshot was taken a few instructions after the handler's
+    // unwinder ran.
     #expect(stack.frames.dropFirst().map(\.pc) == Array(snapshot.handlerFrames.dropFirst()))
     #expect(stack.frames.first?.found == .context)
     #expect(stack.frames.dropFirst().allSatisfy { $0.found == .cfi })
@@ -22,8 +22,8 @@ struct SnapshotTests {
   func badCall(isDataOfAnImage: Bool) throws {
     var snapshot = try Snapshot.take()
     let pc = try #require(snapshot.registers.last)
-    // Simulates a call from the callback to an address without code. The return address is on the stack, and pc is the
-    // address without code.
+    // Simulates a call from the callback to an address without code: pushes the return address, and makes this address
+    // pc.
     snapshot.stackStart -= 8
     snapshot.stack = (0..<8).map { UInt8(truncatingIfNeeded: pc >> ($0 * 8)) } + snapshot.stack
     snapshot.registers[7] -= 8
@@ -53,8 +53,8 @@ struct SnapshotTests {
     let image = try #require(snapshot.images.first { $0.start <= pc && pc < $0.end })
     snapshot.images = [image]
     snapshot.images[0].tables = try Tables.framePointers(of: image, at: pc)
-    // The frame record of the caller is at a higher address. The frame record after it is at a lower address again, so
-    // the records form a loop.
+    // The frame record of the caller is at a higher address, and that of its caller at a lower one again, so the
+    // records form a loop.
     let start = snapshot.stackStart
     snapshot.registers[6] = start + 64
     for (offset, word) in [(64, start), (72, pc), (0, start + 64), (8, pc)] {
@@ -107,7 +107,7 @@ struct HostileRequestTests {
     var snapshot = try Snapshot.take()
     let image = try #require(snapshot.images.randomElement(using: &generator))
     for index in snapshot.stack.indices { snapshot.stack[index] = .random(in: 0...255, using: &generator) }
-    // Half of the words are addresses that could be return addresses.
+    // Half of the words are addresses in an image, like return addresses.
     for offset in stride(from: 0, to: snapshot.stack.count - 8, by: 16) {
       let word = UInt64.random(in: image.start..<image.end, using: &generator)
       for byte in 0..<8 { snapshot.stack[offset + byte] = UInt8(truncatingIfNeeded: word >> (byte * 8)) }
@@ -142,7 +142,7 @@ struct HostileRequestTests {
   @Test("unwind tables with a wrong checksum are not used")
   func checksum() throws {
     var snapshot = try Snapshot.take()
-    // Changes only a byte of the checksum. Therefore the rest of the file is valid.
+    // Changes only a byte of the checksum, so the rest of the file is valid.
     for index in snapshot.images.indices { snapshot.images[index].tables[8] ^= 1 }
     #expect(try snapshot.unwound().frames.allSatisfy { $0.found != .cfi })
   }

@@ -4,7 +4,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// Builds unwind files byte by byte.
+/// Builds files of unwind tables byte by byte.
 enum Tables {
   /// Returns the bytes of an unwind file, with a correct checksum.
   static func resealed(_ tables: [UInt8]) throws -> [UInt8] {
@@ -17,8 +17,7 @@ enum Tables {
 
   /// Builds an unwind file with one rule, which covers all code around `pc`.
   ///
-  /// According to this rule, the caller's frame pointer is at the address in rbp, and the return address 8 bytes above
-  /// it.
+  /// By this rule, the caller's frame pointer is at the address in rbp, and the return address is 8 bytes above it.
   static func framePointers(of image: Snapshot.Image, at pc: UInt64) throws -> [UInt8] {
     func words(_ words: [UInt32]) -> [UInt8] {
       words.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }
@@ -99,8 +98,7 @@ struct UnwindTablesTests {
   func damaged(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     var image = [UInt8](try Data(contentsOf: Snapshot.program))
-    // Damages only the ELF header and the program headers, because these and the tables are all that crash-analyse
-    // reads.
+    // Damages only the ELF header and the program headers, which crash-analyse reads to find the tables.
     for _ in 0..<20 { image[Int.random(in: 16..<1024, using: &generator)] = .random(in: 0...255, using: &generator) }
     let answer = try Tool.run(["unwind-tables", "--build-id", ""], input: image)
     #expect([0, 65].contains(answer.status), "\(answer.status) \(answer.error)")
@@ -162,7 +160,8 @@ struct UnwindFormTests {
     other.threads[0].registers = (0..<33).map { UInt64($0) }
     #expect(other.encoded.count == UnwindRequest.headerBytes(threads: 1, images: 1, architecture: .aarch64))
     #expect(UnwindRequest(other.encoded, size: 408) == other)
-    // The architecture is the fourth word. Without the registers of AArch64, the request is too short.
+    // Changes the architecture, which is the fourth word. The request is now too short, because AArch64 has more
+    // registers.
     var bytes = request.encoded
     bytes[24] = 2
     #expect(UnwindRequest(bytes, size: 408) == nil)

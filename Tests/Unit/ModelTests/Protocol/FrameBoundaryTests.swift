@@ -1,7 +1,7 @@
 import CrashProtocol
 import Testing
 
-@Suite("Frames of a stream")
+@Suite("Frames (separated messages) of a byte stream")
 struct FrameBoundaryTests {
   /// Returns the frames of a stream whose bytes arrive in these pieces.
   private func frames(_ pieces: [String], limit: Int, separator: UInt8) throws(FrameBoundary.TooLong) -> [String] {

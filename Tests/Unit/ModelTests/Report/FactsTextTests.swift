@@ -34,7 +34,7 @@ struct FactsTextTests {
       "on web-3", "pod cart-7c5", "release cart@2.4.1", "environment production", "user customer 17",
     ]
     #expect(TextRenderer().render(Sample.everything).contains("\n\(origins.joined(separator: " · "))\n"))
-    // Each part has its own direction.
+    // Each part is isolated (<bdi>), because it can be in a right-to-left script.
     let parts = origins.map { "<bdi>\($0)</bdi>" }.joined(separator: " · ")
     #expect(HTMLRenderer().render(Sample.everything).contains("</time> · \(parts)</p>"))
   }

@@ -45,8 +45,8 @@ struct MinidumpTests {
     }
   }
 
-  // `make test` installs the Python reader, and sets this variable. If a developer calls `swift test` directly, the
-  // variable is unset, and the test is skipped. In CI, the test fails if the variable is unset.
+  // `make test` installs the Python reader, and sets this variable. With `swift test` alone, the variable is unset, and
+  // the test is skipped. In CI, the test fails if it is unset.
   private static let python = ProcessInfo.processInfo.environment["TEST_PYTHON"]
 
   @Test(
@@ -92,7 +92,7 @@ struct MinidumpTests {
     let reading = try read(MinidumpRenderer().render(report, stacks: [first.tid: stack]))
     #expect(reading.architecture == "AARCH64" && reading.rips.isEmpty)
     let context = try #require(reading.arm64.first)
-    // The size of the structure, and the flags MD_CONTEXT_ARM64_INTEGER_OLD.
+    // 796 is the size of Breakpad's structure, and 0x80000002 is MD_CONTEXT_ARM64_INTEGER_OLD.
     #expect(context.size == 796 && context.flags == 0x8000_0002 && context.cpsr == 0x6000_1000)
     #expect(context.registers == (0...30).map { 0x1000 + $0 } + [start.rawValue, 0x5581_2345_6789])
     #expect(reading.stacks == [[start.rawValue, 200]] && reading.exception.last == 0x5581_2345_6789)

@@ -1,7 +1,7 @@
 import CrashReport
 import TestKit
 
-/// Reports with fixed values: one for each kind of report that the output formats must handle.
+/// Reports with fixed values, for tests of the output formats.
 enum Sample {
   /// A trap in a NIO handler of a release build, with runtime frames around the in-app frames.
   static var indexOutOfRange: CrashReport {

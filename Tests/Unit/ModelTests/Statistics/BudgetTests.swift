@@ -3,15 +3,15 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// Compares how the quarantine splits its memory budget with the simulation `sim4_alloc.py`, in which 40 classes share
-/// one budget.
+/// Compares how the quarantine splits its memory budget among classes with the results of the Python simulation
+/// `sim4_alloc.py`, in which 40 classes share one budget.
 ///
 /// Three of these classes have a bug.
 @Suite("Budget")
 struct BudgetTests {
   /// A simulated service with 40 classes.
   ///
-  /// Each class has its own scale of the delays between free and use. The split of the budget does not know these
+  /// The delays between free and use have another scale for each class. The split of the budget does not know these
   /// scales, and assumes one scale for all classes.
   struct Fleet {
     var rates: [Double]
@@ -24,7 +24,7 @@ struct BudgetTests {
       bytes = (0..<40).map { _ in 64 + [64, 96, 160, 288, 544][generator.below(5)] }
       scales = (0..<40).map { _ in 0.2 * exp(1.5 * generator.normal()) }
       accesses = [Double](repeating: 0, count: 40)
-      // Draws three different classes. The probability of a class increases with its traffic.
+      // Draws three different classes with a bug. The probability of a class increases with its traffic.
       var weights = rates.map { pow($0, 0.3) }
       for _ in 0..<3 {
         var left = generator.uniform() * weights.reduce(0, +)
@@ -102,8 +102,7 @@ struct BudgetTests {
       fromHits.add(Self.learn(fleet, budget: budget, crashes: false, epochs: 60, &generator))
       fromCrashes.add(Self.learn(fleet, budget: budget, crashes: true, epochs: 60, &generator))
     }
-    // Python's means are over 60 fleets. Therefore their standard error is about half of the standard error of this
-    // test.
+    // Python's means are over 60 fleets, so their standard error is about half of that of this test.
     for (name, sample, expected) in [
       ("knowing all", known, oracle), ("from hits", fromHits, hits), ("from crashes", fromCrashes, crashes),
       ("50 each", fixed, fifty),
@@ -131,8 +130,8 @@ struct BudgetTests {
         candidates[0].caught(slots: Double(first)) + candidates[1].caught(slots: Double(1_000 - first))
       }
       let best = (0...1_000).map(value).max() ?? 0
-      // The split can be slightly worse than the best one, because the concave hull has steps. The steps begin at 32
-      // slots and grow by a tenth.
+      // The split can be slightly worse than the best one, because it is computed in steps, which begin at 32 slots and
+      // grow by a tenth.
       #expect(
         candidates[0].caught(slots: Double(slots[0])) + candidates[1].caught(slots: Double(slots[1])) > 0.99 * best)
     }
@@ -147,8 +146,7 @@ struct BudgetTests {
       name: "waves", accessRate: 1, deallocationsPerSecond: 100, bytesPerSlot: 100, delays: DelayCurve(measured: late))
     let segments = BudgetSplit.hull(of: candidate, budgetBytes: 1e6)
     #expect(zip(segments, segments.dropFirst()).allSatisfy { $0.gainPerByte >= $1.gainPerByte })
-    // One straight segment of the hull leads from the first wave of accesses to the second one, over the flat part
-    // without accesses.
+    // One straight segment of the concave hull leads over the slots between the two delays, which would detect nothing.
     #expect(segments.contains { $0.start <= 64 && $0.end >= 900 })
   }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// Compares the results with `sim6_build.py`.
+/// Compares the results with those of the Python simulation `sim6_build.py`.
 ///
 /// In one simulation, a new build runs beside the old build. In the other one, the crash rate falls.
 @Suite("Build comparison and rate drop")
@@ -44,7 +44,7 @@ struct BuildComparisonTests {
     }
     let error = (found * (1 - found) / Double(runs)).squareRoot()
     #expect(abs(Double(foundDays.values.count) / Double(runs) - found) < 5 * error + 0.01)
-    // The tolerance covers the error of the mean of Python's 400 runs, and the rounding of the mean.
+    // The tolerance also covers the error of the mean of Python's 400 runs, and its rounding.
     #expect(abs(foundDays.mean - days) < 5 * foundDays.standardError + 0.05, "\(foundDays.mean) days")
     #expect(abs(foundCrashes.mean - crashes) < 5 * foundCrashes.standardError + 0.05, "\(foundCrashes.mean) crashes")
   }
@@ -85,7 +85,7 @@ struct BuildComparisonTests {
     #expect(abs(counts.mean - days) < 5 * counts.standardError + 0.05, "\(counts.mean) days")
   }
 
-  @Test("at an unchanged crash rate, the exact mean of the e-value for a drop is 1")
+  @Test("at an unchanged crash rate, the exact mean of the e-value (the evidence) for a drop is 1")
   func rateDropIsFair() {
     for expected in [0.1, 1, 5] {
       var mean = 0.0

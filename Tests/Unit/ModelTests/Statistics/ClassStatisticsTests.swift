@@ -7,7 +7,7 @@ import Testing
 struct ClassStatisticsTests {
   /// Simulates a process that frees 100 objects per second, for two hours.
   ///
-  /// The process uses one of a hundred objects after it has freed the object.
+  /// One of a hundred objects is used after it was freed.
   private static func simulate() -> (ClassStatistics, accesses: Int, hits: Int) {
     var generator = SeededGenerator(seed: 91)
     var statistics = ClassStatistics(className: "App.Session", build: "7f3a", bytesPerSlot: 112, slots: 50)
@@ -39,13 +39,14 @@ struct ClassStatisticsTests {
     #expect(abs(summary.estimatedAccesses - Double(accesses)) < 4 * summary.estimatedAccesses_sd)
     #expect(summary.estimatedAccesses_sd < 0.1 * Double(accesses))
     #expect(summary.missed == summary.estimatedAccesses - summary.hits)
-    // The horizon of the queue is 50/95 s, and the mean delay is half a second. The estimate covers delays up to the
-    // reach of 2 s.
+    // The queue keeps objects for 50/95 s (its horizon), and the mean delay is half a second. The estimate covers
+    // delays up to 2 s.
     let truth = (1 - exp(-100.0 / 95)) / (1 - exp(-4))
     #expect(try #require(summary.detection).interval.contains(truth))
     #expect(abs(try #require(summary.hitsPerMillionRequests).estimate - Double(hits) / 7_200 * 1e6) < 1e-6)
     #expect(try #require(summary.crashShare) == 1 / summary.missed)
-    // 90 % of the delays are below 0.5 s · ln 10. In this time, the process frees 115 objects.
+    // The suggestion must cover 90 % of the delays, which are below 0.5 s · ln 10. In this time, the process frees 115
+    // objects.
     #expect(abs(Double(summary.suggestedSlots) - 115) < 35)
     #expect(summary.groups == 3)
     #expect(summary.runSinceNewGroup < hits - 2 && summary.runSinceNewGroup > hits - 50)
@@ -72,7 +73,7 @@ struct ClassStatisticsTests {
     #expect(try JSONDecoder().decode(ClassSummary.self, from: JSONEncoder().encode(summary)) == summary)
   }
 
-  @Test("a use of a handle to a freed object is not a hit; statistics without this count can be decoded")
+  @Test("uses of handles to freed objects are counted, but not as hits; statistics without this count can be decoded")
   func handles() throws {
     var statistics = ClassStatistics(className: "A", build: "b", bytesPerSlot: 100, slots: 50)
     let before = try JSONEncoder().encode(statistics)

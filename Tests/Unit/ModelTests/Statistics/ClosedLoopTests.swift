@@ -3,12 +3,12 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// Tests the policy loop on simulated services.
+/// Tests the policy loop, which decides on the protection of classes, on simulated services.
 ///
 /// The limits in the expectations are requirements of the design.
 @Suite("Closed loop")
 struct ClosedLoopTests {
-  @Test("a fleet of 400 builds has at most one false alarm per service and year, and nine of ten bugs are diagnosed")
+  @Test("a fleet of 400 builds has at most one false alarm per service and year, and over 85 % of bugs are diagnosed")
   func fleet() {
     var generator = SeededGenerator(seed: 81)
     var result = SimulatedFleet.Result()
@@ -23,7 +23,7 @@ struct ClosedLoopTests {
     #expect(Double(result.falseSwitches) <= result.service_years)
     #expect(Double(result.diagnosedBugs) > 0.85 * Double(result.bugs))
     #expect(unprotected.diagnosedBugs == 0)
-    // Compares crashes per bug, because the two runs drew different numbers of bugs.
+    // Compares crashes per bug, because the runs with and without protection drew different numbers of bugs.
     let share =
       Double(result.crashes) / Double(result.bugs) / (Double(unprotected.crashes) / Double(unprotected.bugs))
     #expect(share < 0.8, "\(share)")

@@ -3,11 +3,12 @@ import Testing
 
 @testable import DanglingStatistics
 
-@Suite("What sets a group apart")
+@Suite("What distinguishes the crashes of a group from others")
 struct ContrastTests {
   /// The expected logarithms were computed with exact fractions.
   ///
-  /// The first two values are those of Fisher's lady tasting tea, 1/70 and 17/70.
+  /// The arguments are the counts of found, sampled, marked and all items. The first two values are those of Fisher's
+  /// lady tasting tea, 1/70 and 17/70.
   @Test(
     "the tail of the hypergeometric distribution equals exact fractions",
     arguments: [
@@ -25,7 +26,7 @@ struct ContrastTests {
   func edges() {
     let tail = Hypergeometric.upperTailLog10
     #expect(tail(0, 10, 5, 100) == 0)
-    // Of 10 items, 8 are marked, so each sample of 5 contains at least 3 marked ones.
+    // If 8 of 10 items are marked, each sample of 5 contains at least 3 marked ones.
     #expect(tail(3, 5, 8, 10) == 0)
     #expect(tail(6, 5, 8, 10) == -.infinity)
     #expect(tail(1, -1, 5, 100) == 0 && tail(1, 5, 101, 100) == 0 && tail(1, .max, 5, -1) == 0)
@@ -56,8 +57,7 @@ struct ContrastTests {
     #expect(result.findings.count == 1 && finding.fact == .init(key: "zone", value: "a"))
     #expect(finding.inGroup == 9 && finding.inRest == 2 && finding.support == 0.9)
     #expect(abs(finding.lift - 0.9 * 40 / 11) < 1e-12)
-    // There is one test for each of two zones and three hosts, but none for the kernel, because it is the same in all
-    // crashes.
+    // Five values are tested: two zones and three hosts, but not the kernel, which is the same in all crashes.
     #expect(result.tests == 5)
     let single = Hypergeometric.upperTailLog10(found: 9, sample: 10, marked: 11, total: 40)
     #expect(abs(finding.log10P - (single + Self.log10(5))) < 1e-12)

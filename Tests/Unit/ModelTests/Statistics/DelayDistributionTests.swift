@@ -3,7 +3,7 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// Compares the results with `sim2_censor.py`.
+/// Compares the estimated distribution of the delays between free and use with the Python simulation `sim2_censor.py`.
 ///
 /// The quarantine detects late accesses rarely, but the estimate is still unbiased.
 @Suite("Delay distribution")
@@ -12,7 +12,7 @@ struct DelayDistributionTests {
 
   /// Simulates one repetition: 200 use-after-frees under varying traffic.
   ///
-  /// The quarantine has 50 queue slots and a sampled part.
+  /// Simulates hits in a quarantine with 50 slots in its queue and a sampled part.
   private static func hits(_ law: DelayLaw, _ generator: inout SeededGenerator) -> (
     all: DelayDistribution, queue: [Double]
   ) {
@@ -47,15 +47,14 @@ struct DelayDistributionTests {
     }
     for (index, t) in Self.grid.enumerated() {
       // There are 20 bins for each factor of ten, so a bin spans a factor of 10^(1/20) ≈ 1.06². The estimate
-      // interpolates inside a bin. The test allows an interpolation error of a tenth of the law's share in a bin around
-      // `t`.
+      // interpolates inside a bin; an error of a tenth of the law's share in a bin around `t` is allowed for this.
       let binError = (law.share(within: t * 1.06) - law.share(within: t / 1.06)) / 10
       let estimate = estimates[index]
       #expect(
         abs(estimate.mean - law.share(within: t)) < 4 * estimate.standardError + binError,
         "at \(t) s: \(estimate.mean) ± \(estimate.standardError), true \(law.share(within: t))")
-      // Over 150 repetitions, the spread has a standard error of 6 %. The error is larger where a few large weights
-      // dominate: at 1 s, a few hits (detected accesses) at the highest rates have such weights.
+      // Over 150 repetitions, the spread has a standard error of 6 %. It is larger at 1 s, where a few hits (detected
+      // accesses) at the highest rates have large weights.
       let ratio = estimate.standardDeviation / pythonSpread[index]
       #expect(ratio > 0.6 && ratio < (t < 1 ? 1.7 : 2.5), "spread at \(t) s: \(estimate.standardDeviation)")
     }
@@ -73,7 +72,7 @@ struct DelayDistributionTests {
     #expect(plain.mean - DelayLaw.weibull300ms.share(within: 0.1) > 0.2)
   }
 
-  @Test("the stated standard deviation equals that of the estimate's error, given the accesses")
+  @Test("the stated standard deviation equals that of the error of the estimate, for given accesses")
   func standardDeviation() {
     var generator = SeededGenerator(seed: 23)
     var errors = Measurements()

@@ -34,8 +34,7 @@ struct DetectionProbabilityTests {
       estimates.add(detection.estimate)
       #expect(detection.interval.contains(detection.estimate))
     }
-    // The interval must contain the true value in 95 % of the runs. If the share of runs is more than four standard
-    // errors below, the formula is wrong.
+    // The interval must contain the true value in 95 % of the runs, within four standard errors.
     #expect(Double(held) > Double(runs) * 0.95 - 4 * (Double(runs) * 0.95 * 0.05).squareRoot())
   }
 
@@ -54,7 +53,7 @@ struct DetectionProbabilityTests {
     #expect(abs(try #require(DetectionProbability(delays: hits, retention: retention)).estimate - truth) < 0.02)
   }
 
-  @Test("hits within the horizon alone do not prove that no use-after-free was missed")
+  @Test("hits within the horizon (how long the queue keeps objects) do not prove that no use-after-free was missed")
   func noLateHits() throws {
     let retention = Retention(slots: 50, deallocationsPerSecond: 100)
     var hits = DelayDistribution()

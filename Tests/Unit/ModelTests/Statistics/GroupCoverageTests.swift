@@ -3,7 +3,8 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// Compares the results with `sim5_stop.py`, which computes when the quarantine has found enough groups to stop.
+/// Compares the results with the Python simulation `sim5_stop.py`, which computes when the quarantine has found enough
+/// groups of use-after-frees to stop.
 @Suite("Group coverage")
 struct GroupCoverageTests {
   /// Draws hits (detected accesses) of groups with Zipf frequencies, until the rule stops.
@@ -41,7 +42,7 @@ struct GroupCoverageTests {
       hitCounts.add(result.hits)
       unseenShares.add(result.unseen)
     }
-    // The tolerance also covers the error of Python's mean, which is slightly smaller than that of this test's mean.
+    // The tolerance also covers the error of Python's mean, which is slightly smaller than that of the mean here.
     #expect(abs(hitCounts.mean - hits) < 5 * hitCounts.standardError + 0.5, "\(hitCounts.mean)")
     #expect(abs(unseenShares.mean - unseen) < 5 * unseenShares.standardError + 0.001, "\(unseenShares.mean)")
     #expect(unseenShares.mean < 0.05)

@@ -91,8 +91,8 @@ struct PolicyLoopTests {
       #expect(restarts.receive(Self.crash(second, instance: "unit"), at: time_s + Double(second)).isEmpty)
     }
     #expect(restarts.countedCrashes == 1)
-    // If a service restarts and crashes again and again, the policy counts one crash per hour. Therefore an alarm
-    // follows after some hours.
+    // Of a service that restarts and crashes again and again, one crash per hour counts, so there is an alarm after
+    // some hours.
     var events: [PolicyEvent] = []
     for minute in 1..<600 {
       events += restarts.receive(Self.crash(1_000 + minute, instance: "unit"), at: time_s + Double(minute) * 60)
@@ -136,7 +136,7 @@ struct PolicyLoopTests {
     var (loop, _, time_s) = Self.alarmed()
     var pinned = loop.rules
     pinned.pin = .on
-    // The level is already raised. Therefore the crash changes nothing, and causes no event.
+    // The level is already raised, so the pin changes nothing, and causes no event.
     #expect(loop.receive(.rules(pinned), at: time_s) == [])
     for day in 1...20 { #expect(loop.receive(.load(["b": 10]), at: time_s + Double(day) * Self.day_s) == []) }
     #expect(loop.protection.level == .raised)
@@ -166,7 +166,7 @@ struct PolicyLoopTests {
   @Test("a raised level ends when hits become rare, and after a week at the latest")
   func dropAndTime() {
     // For a service that crashes many times a day, a short time without crashes proves that the rate has dropped. At a
-    // low crash rate, the raised level reaches its time limit before that.
+    // low crash rate, this takes longer than the time limit of the raised level.
     var (busy, _, time_s) = Self.alarmed()
     var events: [PolicyEvent] = []
     for hour in 1...24 * 10 {
@@ -234,7 +234,7 @@ struct PolicyLoopTests {
     for _ in 0..<60 { baseline.observe(days: 1, load: 10, events: 1) }
     #expect(abs(baseline.expected(days: 1, load: 20) / baseline.expected(days: 1, load: 10) - 2) < 1e-9)
     #expect(abs(baseline.rate_perDay - 53.5 / 54) < 1e-9)
-    // The baseline does not include the last seven of the 60 days.
+    // The baseline is learned from all but the last seven of the 60 days.
     #expect(baseline.learned_days == 53)
     for _ in 0..<400 { baseline.observe(days: 1, load: 10, events: 1) }
     #expect(abs(baseline.learned_days - 90) < 1e-9)

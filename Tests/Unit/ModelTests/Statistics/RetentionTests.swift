@@ -3,7 +3,10 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// Compares the results with `sim1_quarantine.py`, which counts the accesses that a quarantine of bounded size detects.
+/// Compares the results with the Python simulation `sim1_quarantine.py`, which counts the accesses that a quarantine of
+/// bounded size detects.
+///
+/// A quarantine has a queue, and a sampled part, in which a random object is evicted.
 @Suite("Retention")
 struct RetentionTests {
   @Test("a simulated quarantine keeps objects with the computed probability: in the queue, the sampled part, and both")
@@ -48,8 +51,8 @@ struct RetentionTests {
     for (index, delay) in delays.enumerated() {
       let n = asked[index]
       func agrees(_ seen: Double, _ expected: Double) -> Bool {
-        // The tolerance is 6 standard deviations for independent objects. It also contains 0.002, because neighboring
-        // objects of a queue are not independent.
+        // The tolerance is 6 standard deviations of independent objects, plus 0.002, because neighboring objects of a
+        // queue are not independent.
         abs(seen / n - expected) < 6 * (expected * (1 - expected) / n).squareRoot() + 0.002
       }
       #expect(agrees(inQueue[index], retention.queueProbability(after: delay)), "queue at \(delay) s")
@@ -78,7 +81,7 @@ struct RetentionTests {
   @Test("the probability for an exponential delay equals its closed form")
   func closedForm() {
     // The closed form is 1 - (λ/(λ+μ))^K: λ = 10,000/s is the rate of deallocations, 1/μ = 0.01 s the mean delay, and K
-    // = 50 the number of slots. The sum approximates the integral by the midpoints of the delay's quantiles.
+    // = 50 the number of slots. The sum over 2,000 quantiles of the delay approximates the integral.
     let retention = Retention(slots: 50, deallocationsPerSecond: 10_000, explorerShare: 0)
     let steps = 2_000
     let mean =
@@ -94,8 +97,7 @@ struct RetentionTests {
     let retention = Retention(slots: 20, deallocationsPerSecond: 100)
     #expect(retention.explorerProbability(after: 0) == 0.05)
     #expect(abs(retention.explorerProbability(after: 0.8) - 0.05 * exp(-1)) < 1e-15)
-    // The queue of 20 objects has evicted the object long before 1.2 s. Therefore only the sampled part can contain the
-    // object at 1.2 s.
+    // After 1.2 s, only the sampled part can contain the object: the queue of 20 objects has evicted it long before.
     #expect(abs(retention.probability(after: 1.2) - 0.05 * exp(-1.5)) < 1e-9)
   }
 

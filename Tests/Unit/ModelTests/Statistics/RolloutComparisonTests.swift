@@ -7,12 +7,12 @@ import Testing
 struct RolloutComparisonTests {
   typealias Hour = RolloutComparison.Hour
 
-  /// Replaces an old build by a new one.
+  /// Simulates the replacement of an old build by a new one.
   ///
   /// The old build ran for 14 days and crashed about `crashes` times.
   ///
-  /// Asks for the verdict after each crash of the new build, for up to 7 days, as a deploy script does that polls. Each
-  /// row has the counts of one day. The comparison treats them as the counts of one hour with many processes.
+  /// Computes the verdict after each crash of the new build, for up to 7 days, like a deploy script that polls. An
+  /// `Hour` here has the counts of a whole day, as if many processes had run for one hour.
   /// - Returns: The number of crashes of the new build at the verdict "worse"; nil if this verdict never came.
   private static func cutover(crashes: Double, rise: Double, _ generator: inout SeededGenerator) -> Int? {
     let rate = crashes / 14
@@ -38,7 +38,10 @@ struct RolloutComparisonTests {
     }
   }
 
-  /// The new build serves `share` of the traffic beside the old build, for which no earlier hours are known.
+  /// Simulates a canary: the new build serves `share` of the traffic beside the old build, of which no earlier hours
+  /// are known.
+  ///
+  /// Returns the crashes of the new build at the verdict "worse".
   private static func canary(share: Double, rise: Double, _ generator: inout SeededGenerator) -> Int? {
     let (rate, new, old) = (100.0, share * rise, 1 - share)
     var (time, newCrashes, oldCrashes) = (0.0, 0, 0)
@@ -61,8 +64,8 @@ struct RolloutComparisonTests {
 
   @Test("5,000 rollouts: five times the crashes are shown within 6 crashes at the median, and no difference in ≤ 1 %")
   func rollouts() {
-    // The probability of a false alarm is about 0.7 %. Therefore simulate 5,000 rollouts: of only 1,000 rollouts, more
-    // than 1 % would often be false alarms.
+    // The probability of a false alarm is about 0.7 %. With only 1,000 rollouts, more than 1 % would often be false
+    // alarms by chance.
     let runs = 5_000 * Simulation.scale
     var generator = SeededGenerator(seed: 81)
     let found = (0..<runs).compactMap { _ in Self.cutover(crashes: 100, rise: 5, &generator) }
@@ -95,7 +98,7 @@ struct RolloutComparisonTests {
     let new = [Hour(hour: 300, seconds: 3_600, sharedSeconds: 3_600, crashes: 20)]
     let beside = RolloutComparison(new: new, old: old)
     #expect(!beside.isWorse && beside.newCrashes == 20 && beside.oldCrashes == 20 && beside.expected == 20)
-    // The builds run one after the other, and the only earlier hours are those without crashes.
+    // Without the old build's hours of the outage, the builds ran one after the other, and the new one looks worse.
     let after = RolloutComparison(new: [Hour(hour: 300, seconds: 3_600, crashes: 20)], old: Array(old.dropLast()))
     #expect(after.isWorse && after.oldCrashes == 0)
   }
@@ -103,7 +106,7 @@ struct RolloutComparisonTests {
   @Test("requests are the exposure if both builds count them, and process-hours for a build that never served one")
   func measure() {
     let old = (0..<50).map { Hour(hour: $0, seconds: 3_600, requests: 1_000, crashes: $0 % 10 == 0 ? 1 : 0) }
-    // The same number of crashes per request, in a tenth of the time.
+    // The new build has the same number of crashes per request, in a tenth of the time.
     let busy = [Hour(hour: 50, seconds: 3_600, requests: 10_000, crashes: 1)]
     let comparison = RolloutComparison(new: busy, old: old)
     #expect(comparison.measure == .requests && comparison.expected.map { abs($0 - 1) < 1e-9 } == true)

@@ -4,8 +4,7 @@ import Foundation
 
 /// A SplitMix64 generator that starts from a seed.
 ///
-/// With the same seed, the generator returns the same numbers in each run. Therefore a simulation either always passes
-/// or always fails.
+/// It returns the same numbers in each run, so a simulation either always passes or always fails.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 
@@ -33,9 +32,7 @@ struct SeededGenerator: RandomNumberGenerator {
 
   /// Returns a number with a Poisson distribution.
   ///
-  /// Sums the gaps between events.
-  ///
-  /// The time grows with the mean. Therefore the function suits means up to some hundreds.
+  /// It sums the gaps between events, so its time grows with the mean: it suits means up to some hundreds.
   mutating func poisson(_ mean: Double) -> Int {
     var count = 0
     var time = exponential(mean: 1)
@@ -67,8 +64,8 @@ struct Measurements {
 
 /// The factor by which the simulations are larger than usual.
 ///
-/// `DANGLING_SIMULATION_SCALE=10` makes each simulation ten times as large. Then the tolerances are smaller, because
-/// the standard errors are.
+/// `DANGLING_SIMULATION_SCALE=10` makes each simulation ten times as large. The tolerances are then smaller, because
+/// they are multiples of the standard errors.
 ///
 /// If the variable is set, even to 1, the simulations print their results.
 enum Simulation {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// Compares the results with `sim3_change.py`, in which use-after-free crashes become more frequent.
+/// Compares the detector of rising crash rates with the Python simulation `sim3_change.py`.
 @Suite("Shiryaev–Roberts detector")
 struct ShiryaevRobertsTests {
   /// Returns the number of days until an alarm, with one observation per day.
@@ -54,7 +54,7 @@ struct ShiryaevRobertsTests {
       alarms += alarm == nil ? 0 : 1
     }
     let mean = Double(days) / Double(alarms)
-    // The number of alarms has approximately a Poisson distribution.
+    // The tolerance assumes that the number of alarms has a Poisson distribution, which it has approximately.
     #expect(abs(mean / python - 1) < 4 / Double(alarms).squareRoot(), "\(mean) days")
     #expect(mean > 365)
   }
@@ -64,7 +64,8 @@ struct ShiryaevRobertsTests {
     for (expected, days, before) in [(0.1, 1.0, 0.0), (0.5, 1, 3), (0.02, 0.04, 1), (2, 7, 5)] {
       var detector = ShiryaevRoberts()
       detector.observe(days: 3, expected: 1, events: before)
-      // Computes the mean over the Poisson distribution as a sum. The probability of 400 or more events is negligible.
+      // The mean over the Poisson distribution of the next number of events. The probability of 400 or more events is
+      // negligible.
       var mean = 0.0
       for events in 0..<400 {
         var next = detector

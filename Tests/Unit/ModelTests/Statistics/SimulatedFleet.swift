@@ -26,11 +26,11 @@ struct SimulatedFleet {
     var isDiagnosed = false
   }
 
-  /// The number of crashes per day with a wrong use-after-free diagnosis.
+  /// The number of crashes per day that are wrongly diagnosed as a use-after-free.
   var background = 0.3
   /// The share of undetected accesses that crash the process, as measured in the crash matrix.
   var crashShare = 0.57
-  /// The share of use-after-free crashes whose class the report names (rule L1).
+  /// The share of use-after-free crashes whose report names the class (rule L1).
   var namedShare = 0.49
   /// The share of the accesses to protected classes that each level detects.
   var caughtShare: [ProtectionLevel: Double] = [.off: 0, .base: 0.7, .raised: 0.9]

@@ -14,8 +14,7 @@ struct CheckConfigTests {
     let (output, complaint) = (Pipe(), Pipe())
     (process.standardOutput, process.standardError) = (output, complaint)
     try process.run()
-    // Both outputs of crashd fit into the buffers of their pipes, so crashd cannot block while the test reads one of
-    // them.
+    // The test can read one output after the other, because both fit into the buffers of their pipes.
     let texts = [output, complaint].map {
       String(decoding: $0.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     }

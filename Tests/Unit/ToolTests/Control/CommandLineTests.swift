@@ -40,13 +40,13 @@ struct CommandLineTests {
     process.standardOutput = output
     process.standardError = complaint
     try runUnblocked(process)
-    // If crashctl hangs for 300 seconds, the test kills it. This closes the pipes of crashctl, so the test fails and
-    // does not hang.
+    // After 300 seconds, the test kills a crashctl that hangs. This closes its pipes, so the test fails and does not
+    // hang.
     let pid = process.processIdentifier
     let watchdog = DispatchWorkItem { kill(pid, SIGKILL) }
     DispatchQueue.global().asyncAfter(deadline: .now() + 300, execute: watchdog)
     defer { watchdog.cancel() }
-    // The input fits into the buffer of the pipe. Therefore writing it cannot block.
+    // The write cannot block, because the input fits into the buffer of the pipe.
     try typed.fileHandleForWriting.write(contentsOf: Data(input.utf8))
     if let afterFirstLine {
       while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8) {}
@@ -54,8 +54,7 @@ struct CommandLineTests {
     } else {
       try typed.fileHandleForWriting.close()
     }
-    // Each output fits into the buffer of its pipe. Therefore crashctl cannot block on one pipe while the test reads
-    // the other one.
+    // The test can read one output after the other, because both fit into the buffers of their pipes.
     let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     let words = String(decoding: complaint.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
@@ -67,8 +66,8 @@ struct CommandLineTests {
 
   /// Starts the process with an empty signal mask.
   ///
-  /// A child inherits the signal mask of the thread that starts it. The test runs on a thread of Dispatch, which blocks
-  /// most signals.
+  /// The process would otherwise inherit the mask of the test's thread, a thread of Dispatch, which blocks most
+  /// signals.
   static func runUnblocked(_ process: Process) throws {
     var nothing = sigset_t()
     var before = sigset_t()
@@ -181,7 +180,7 @@ struct CommandLineTests {
       (["shw"], "unknown command 'shw'; did you mean 'show'? see crashctl --help"),
       (["expalin", "7f"], "unknown command 'expalin'; did you mean 'explain'? see crashctl --help"),
       (["something-else"], "unknown command 'something-else'; see crashctl --help"),
-      // crashctl never suggests a verb that removes reports.
+      // The suggestion for `rn` is `run`, not `rm`: crashctl never suggests a verb that removes reports.
       (["ps"], "unknown command 'ps'; did you mean 'processes'? see crashctl --help"),
       (["rn"], "unknown command 'rn'; did you mean 'run'? see crashctl --help"),
       (["prunee"], "unknown command 'prunee'; see crashctl --help"),
@@ -274,7 +273,7 @@ struct CommandLineTests {
     #expect(ids.output == "aa11\nbb22\n", "\(ids.complaint)")
     let missing = try Self.crashctl(["list", "zz"], environment: environment)
     #expect(missing.status == 1 && missing.complaint.hasPrefix("crashctl: no crash matches 'zz'"))
-    // A verb after options is an error: crashctl does not treat it as a search word.
+    // A verb after options is an error, and is not used as a search word.
     let misplaced = try Self.crashctl(["--json=short", "show"], environment: environment)
     #expect(misplaced.status == 2 && misplaced.complaint.contains("options follow the verb"))
   }

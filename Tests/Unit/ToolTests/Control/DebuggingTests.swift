@@ -35,7 +35,7 @@ struct DebuggingTests {
 
   /// Runs `crashctl debug` for a crash of a process with this executable and this build ID.
   ///
-  /// The program that stands for the debugger prints its arguments.
+  /// A program that prints its arguments stands for the debugger.
   private static func debug(
     _ executable: String, _ buildID: String, environment: [String: String] = [:]
   ) throws -> CommandLineTests.Result {

@@ -145,7 +145,7 @@ struct DoctorTests {
       let finding = facts.handlers
       #expect(finding.level == level && finding.sentence.contains("at the program's last crash (bb22)"))
       #expect(finding.sentence.hasSuffix("SIGSEGV by /lib/gc.so, SIGABRT back to default") == (level == .warning))
-      // The path /srv/sho is a prefix of /srv/shop, but is that of another program.
+      // /srv/sho is another program, although its path is a prefix of /srv/shop.
       #expect(!LastCrashFacts(executable: "/srv/sho", client: client).handlers.sentence.contains("bb22"))
       #expect(facts.requests == nil)
     }
@@ -352,7 +352,7 @@ struct DoctorTests {
     let silent = try guards("")
     #expect(silent.level == .note && silent.remedy.contains("Shield.selfTest()"))
     #expect(try guards(#","selfTest":null"#) == silent)
-    // If crashd has no data about the process, the process is not attached, and doctor reports nothing about guards.
+    // Without data from crashd, the process is not attached, and doctor reports nothing about guards.
     #expect(try levels()["guards"] == nil)
   }
 

@@ -54,7 +54,7 @@ struct FilterTests {
     Flag(words: ["--until=@1795248611"], parameter: "until", value: .string("2026-11-21T08:10:11.999999Z")),
   ]
 
-  /// For each other string parameter of the filter, crashctl has an option of the same name.
+  /// Options of crash filters: those below, and for each other string parameter an option of the same name.
   static let crashFlags =
     namedFlags
     + ReportFilter.texts.map(\.name).filter { name in !namedFlags.contains { $0.parameter == name } }.map {

@@ -3,7 +3,7 @@ import Testing
 
 /// Tests crashd on a full file system.
 ///
-/// The test mounts it in a mount namespace that ends with the test.
+/// A script mounts the file system in a mount namespace that ends with the test.
 @Suite("A disk that is full when crashd starts")
 struct FullDiskTests {
   /// The script has two arguments: the directory of the built programs, and a scratch directory.
@@ -54,7 +54,8 @@ struct FullDiskTests {
     let (status, output) = try Self.run([
       "timeout", "--kill-after=5", "300", "unshare", "-m", "sh", "-c", Self.script, "sh", products, scratch.path,
     ])
-    // The script exits with 77 if it cannot mount a tmpfs. A container can allow the namespace, but not the mount.
+    // The script exits with 77 if it cannot mount a tmpfs, for example in a container that allows the namespace, but
+    // not the mount.
     if status == 77 { return }
     #expect(status == 0, "\(output)")
     let lines = output.split(separator: "\n")

@@ -22,7 +22,7 @@ struct ListingsTests {
     let lines = text.split(separator: "\n")
     #expect(lines.count == 4 && lines[3].hasPrefix("All rows: uid 1000, signal SIGILL"), "\(text)")
     for line in lines { #expect(line.count <= columns, "\(line)") }
-    // At any width, the listing shows the report's id and its source line.
+    // At each of these widths, the listing shows the report's id and its source line.
     #expect(lines[2].contains("abababab"))
     #expect(lines[2].contains("Cart.swift:42"))
   }

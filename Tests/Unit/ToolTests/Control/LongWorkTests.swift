@@ -72,8 +72,7 @@ struct LongWorkTests {
 
   @Test("if the executable on disk is of another build, debug prints this and passes only the core to the debugger")
   func debug() throws {
-    // This test uses /bin/echo as the debugger and /bin/true as the core file, because crashctl only needs existing
-    // files.
+    // /bin/echo stands for the debugger, and /bin/true for the core file: crashctl only needs existing files.
     let words = try crashctl(["debug", "bb", "--debugger", "/bin/echo", "--core", "/bin/true"])
     #expect(words.status == 0 && words.output == "-c /bin/true\n")
     #expect(words.complaint.hasPrefix("crashctl: '/srv/shop' is not the build that crashed"))
@@ -142,8 +141,7 @@ struct LongWorkTests {
       return
     }
     #expect(reason == "its file in '\(directory)' has characters that a debugger may take for commands")
-    // crashctl finds a core file in the same directory, unless its name contains characters that a debugger could
-    // interpret as commands.
+    // In the same directory, a core file whose name has no such characters is found.
     try leaveCore(at: "\(directory)/core.shop.4711")
     #expect(try find() == .file("\(directory)/core.shop.4711"))
   }

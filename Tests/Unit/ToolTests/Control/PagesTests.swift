@@ -92,8 +92,8 @@ struct PagesTests {
   func streams() throws {
     let isWritten = DispatchSemaphore(value: 0)
     let daemon = try daemon { number in
-      // Wait for the first line. If crashctl requests the second page before it has written the first page, the test
-      // fails at this timeout.
+      // The simulated crashd answers the request for page 2 only after crashctl has printed its first line. If crashctl
+      // does not print it, the wait fails at this timeout.
       if number == 2 { #expect(isWritten.wait(timeout: .now() + 120) == .success) }
     }
     defer { daemon.stop() }

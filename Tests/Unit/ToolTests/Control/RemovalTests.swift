@@ -4,11 +4,11 @@ import Synchronization
 import TestKit
 import Testing
 
-@Suite("crashctl rm, prune, and a follower that starts too late")
+@Suite("crashctl rm, prune, and follow after reports were removed")
 struct RemovalTests {
   /// A simulated crashd that refuses the id `zz`.
   ///
-  /// If a subscription does not have `expired`, the daemon answers as if the subscriber's cursor had expired.
+  /// To a subscription without the parameter `expired`, it answers that the subscriber's cursor has expired.
   private func daemon() throws -> FakeDaemon {
     try FakeDaemon { connection in
       while let call = connection.call() {
@@ -79,7 +79,8 @@ struct RemovalTests {
     let result = try CommandLineTests.crashctl(["follow", "--subscriber", "mail", "--socket", daemon.socketPath])
     #expect(result.complaint.hasPrefix("crashctl: dropped an unreadable report: "), "\(result.complaint)")
     #expect(result.output.hasSuffix("bb22\n") && result.output.split(separator: "\n").count == 1)
-    // Compare only the first two acknowledgments, because the client subscribes again when the first stream has ended.
+    // Compares only the first two acknowledgments, because the client subscribes again after the end of the first
+    // stream.
     #expect(acknowledged.withLock { $0.prefix(2) } == [true, false])
   }
 

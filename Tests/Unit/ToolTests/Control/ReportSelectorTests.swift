@@ -17,7 +17,7 @@ struct ReportSelectorTests {
       ("shop", ["name=shop", "unit=shop.service"]),
       ("shop.service", ["unit=shop.service", "name=shop.service", "unit=shop.service.service"]),
       ("/srv/shop", ["executable=/srv/shop"]), ("CAFE", ["name=CAFE", "unit=CAFE.service", "group=cafe"]),
-      // This number has more digits than a pid, so crashctl does not search for it as a pid.
+      // A number with more digits than a pid can have is not tried as a pid.
       ("12345678", ["name=12345678", "unit=12345678.service", "group=12345678"]), ("", []),
     ])
   func meanings(word: String, expected: [String]) {
@@ -59,7 +59,7 @@ struct ReportSelectorTests {
     for word in ["4711", "bb", "shop", nil] { #expect(try id(word) == "bb22") }
     calls.withLock { $0.removeAll() }
     _ = try id("bb")
-    // crashctl first requests the word as the id of a report. If this request succeeds, it requests no list.
+    // The word is tried as the id of a report first. Because this succeeds, crashctl requests no list.
     #expect(calls.withLock { $0.contains { $0.contains("Crashd.List") } } == false)
     #expect(throws: ClientError.refused(.noSuchReport(id: "dead"))) { try id("dead") }
     let base = ReportFilter(signal: "SIGILL")

@@ -7,7 +7,7 @@ import Testing
 struct RunTests {
   /// Runs the body with a directory in which crashctl creates its own temporary directory.
   ///
-  /// Afterwards, the directory must be empty, because crashctl must remove its temporary directory.
+  /// Checks afterwards that the directory is empty, because crashctl must remove its temporary directory.
   private func withDirectory(_ body: (String) throws -> Void) throws {
     let path = "/tmp/cs-run-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
@@ -20,8 +20,8 @@ struct RunTests {
   ///
   /// Returns false after a minute.
   ///
-  /// crashd can fork a child just before crashd ends. Until this child calls exec, it has crashd's arguments. The test
-  /// polls, because only the parent of the child could call waitpid().
+  /// A child that crashd has forked just before its end has crashd's arguments until it calls exec. The test polls,
+  /// because only the child's parent could call waitpid().
   private func haveGone(naming path: String) throws -> Bool {
     for _ in 0..<600 {
       if try processes(naming: path).isEmpty { return true }
@@ -45,7 +45,7 @@ struct RunTests {
     guard let stat = FileManager.default.contents(atPath: "/proc/\(pid)/stat"),
       let status = FileManager.default.contents(atPath: "/proc/\(pid)/status")
     else { return true }
-    // The kernel is ending the process if the flags of the process contain PF_EXITING, or if SIGKILL is pending.
+    // The kernel is ending the process if its flags contain PF_EXITING, or if a SIGKILL is pending.
     let fields = String(decoding: stat, as: UTF8.self).split(separator: ")").last?.split(separator: " ") ?? []
     let isExiting = fields.count > 6 && (UInt64(fields[6]) ?? 0) & 4 != 0
     let pending = String(decoding: status, as: UTF8.self).split(separator: "\n").filter { $0.contains("Pnd:") }
@@ -170,7 +170,7 @@ struct RunTests {
     try withDirectory { path in
       let shell = Process()
       shell.executableURL = URL(filePath: "/bin/sh")
-      // head reads one line, and exits. Then crashctl writes to a pipe without a reader.
+      // head reads one line and exits. From then on, crashctl writes to a pipe without a reader.
       shell.arguments =
         ["-c", #"{ "$0" "$@" 2>&1; true; } | head -n 1"#, try CommandLineTests.product("crashctl")]
         + arguments
@@ -179,8 +179,8 @@ struct RunTests {
       let complaint = Pipe()
       shell.standardError = complaint
       try shell.run()
-      // The pipe `complaint` is the standard error of the shells and of head. It closes when the last shell has ended,
-      // and this shell waits for crashctl.
+      // The pipe `complaint` is the standard error of the shells and of head. It closes when the last of these
+      // processes has ended, and a shell that waits for crashctl is among them.
       _ = try complaint.fileHandleForReading.readToEnd()
       shell.waitUntilExit()
       #expect(try haveGone(naming: path))

@@ -58,7 +58,7 @@ struct SourceFilesTests {
     if kind == .hidden {
       try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory.path)
     }
-    // In the case `own`, the report belongs to the user of this test. In the other cases, it belongs to another user.
+    // The report belongs to the user of this test only in the case `own`.
     let uid = kind == .own ? Int(geteuid()) : Int(geteuid()) + 1_000
     let json = SampleJSON.report(id: "bb22")
       .replacingOccurrences(of: "\"uid\":1000", with: "\"uid\":\(uid)")

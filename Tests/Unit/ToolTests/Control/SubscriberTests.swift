@@ -11,7 +11,7 @@ struct SubscriberTests {
     {"name":"mail","uid":1000,"cursor":"0123456789abcdef-2","time":"2026-11-21T08:10:11Z","behind":5}]}
     """#.split(separator: "\n").joined()
 
-  /// Runs crashctl with a simulated crashd that has the subscribers above.
+  /// Runs crashctl with a simulated crashd that has these subscribers.
   ///
   /// Returns crashctl's result, and the calls by which it deleted subscribers.
   private func run(

@@ -35,7 +35,7 @@ final class ServeProcess {
     try CommandLineTests.runUnblocked(process)
     let pid = process.processIdentifier
     self.pid = pid
-    // If crashctl hangs for 300 seconds, the test kills it. This closes the pipes of crashctl, and the test fails.
+    // After 300 seconds, the test kills a crashctl that hangs. This closes its pipes, so the test fails.
     watchdog = DispatchWorkItem { kill(pid, SIGKILL) }
     DispatchQueue.global().asyncAfter(deadline: .now() + 300, execute: watchdog)
   }

@@ -61,7 +61,7 @@ struct ServeTests {
     let path = directory.path + "/socket"
     let socket = Descriptor(owning: socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0))
     #expect(try #require(UnixAddress(path: path)).bind(socket.number) == 0)
-    // No process listens on this socket, as if a process had ended without removing the file.
+    // The file exists, but no process listens on its socket, as if a process had ended without removing the file.
     let first = try ServeProcess(ServeProcess.server("signals"), listen: [path])
     try first.complaint(containing: "listening on \(path)")
     _ = try first.output(beginningWith: "ready")
@@ -91,8 +91,8 @@ struct ServeTests {
     #expect(serve.complaints == ["crashctl: cannot listen on '\(path)': Address already in use"])
   }
 
-  // With a low limit of open files, CLinux reserves no descriptors, so the first socket would become the standard
-  // input.
+  // Under a low limit of open files, the helper module CLinux reserves no low descriptors, so without /dev/null the
+  // first socket would become the standard input.
   @Test(
     "without standard input and standard error, serve and the program have /dev/null instead of a socket",
     arguments: ["ulimit -n 32", "ulimit -n 1024"])
@@ -199,8 +199,8 @@ struct ServeTests {
     let words = try serve.output(beginningWith: "orphan ")
     #expect(words.last == "\(serve.pid)")
     let orphan = try #require(words.first.flatMap { pid_t($0) })
-    // The orphan printed this line before it ended, so it can still exist. The test polls, because only crashctl can
-    // wait for the orphan.
+    // The orphan has printed this line before its end, so it can still exist. The test polls, because only crashctl,
+    // its parent, can wait for it.
     while kill(orphan, 0) == 0 { sched_yield() }
     #expect(errno == ESRCH)
     kill(serve.pid, SIGTERM)

@@ -8,7 +8,7 @@ import Testing
 struct SupervisorTests {
   /// Replaces the processes, the signals and the clock of a supervisor by a script.
   ///
-  /// The clock advances only by the uptime of a program, or by a delay.
+  /// The clock advances only when a program runs, or during a delay.
   private final class Script: SupervisorSystem {
     enum Step {
       /// The program runs for this time, and then ends.
@@ -32,7 +32,7 @@ struct SupervisorTests {
       var said: [String] = []
     }
 
-    /// `failures` is the number of failing starts after the first start.
+    /// `failures` is how many starts fail after the first start.
     init(_ steps: [Step], failures: Int = 0) { state = Mutex(State(steps: steps, failures: failures)) }
 
     var record: State { state.withLock { $0 } }
@@ -60,8 +60,7 @@ struct SupervisorTests {
     func next(until end: ContinuousClock.Instant?) -> SupervisorEvent {
       state.withLock { state in
         if let end, !state.isRunning {
-          // While no program runs, the script delivers only signals. After the delay, the script continues with the
-          // next program.
+          // While no program runs, only a signal can be the next step. Without one, the delay passes.
           if case .signal(let signal, let isSent)? = state.steps.first {
             state.steps.removeFirst()
             return .signal(signal, isSent: isSent)

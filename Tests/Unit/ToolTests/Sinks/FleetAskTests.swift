@@ -5,7 +5,7 @@ import Testing
 
 @testable import crash_forward
 
-// Asks of the fleet for a report.
+// An ask is a request of the fleet to this host, in its answer to a batch. These asks request whole reports of groups.
 extension FleetRunnerTests {
   private static func committed(asks: String) -> StubServer.Answer {
     StubServer.Answer(body: #"{"committed":true,"items":{"stored":1},"refused":[],"asks":\#(asks)}"#)
@@ -24,7 +24,8 @@ extension FleetRunnerTests {
       let asks = (number < 6 ? [7] : [7, 8]).map { #"{"id":\#($0),"report":{"program":"shop","groups":["x","k"]}}"# }
       return number < 4 ? Self.committed(asks: "[]") : Self.committed(asks: "[\(asks.joined(separator: ","))]")
     }
-    // Each crash is a batch. The fourth answer contains the first ask, and the sixth one also the second ask.
+    // Each crash is a batch of its own. The fleet's fourth answer contains the first ask, and its sixth one also the
+    // second.
     #expect(run.whole == ["a1", "a2", "a3", "a5", "a7"])
     #expect(answers(run) == [7, 8])
     let batch = try #require(run.bodies.first { $0.contains { $0["answer"] != nil } })
@@ -65,7 +66,7 @@ extension FleetRunnerTests {
     #expect(run.whole == ["a1", "a2", "a3"] && answers(run).isEmpty && run.counts.delivered == 6)
   }
 
-  @Test("an answer of the fleet has at most eight asks of eight groups, each with another id")
+  @Test("of an answer of the fleet, at most eight asks with different ids, and eight groups of each, are used")
   func bounds() throws {
     let keys = (0..<1_000).map { "\"k\($0)\"" }.joined(separator: ",")
     let entries = (1...1_000).map { #"{"id":\#($0),"report":{"program":"shop","groups":[\#(keys)]}}"# }.prefix(40)
@@ -93,7 +94,7 @@ extension FleetRunnerTests {
         : Self.committed(asks: asks)
     }
     let answering = run.bodies.filter { $0.contains { $0["answer"] != nil } }.map { $0[0]["report"]?["id"]?.string }
-    // The body with a2 was refused as a whole, so its answer was not stored.
+    // The body with a2 was refused as a whole, so the fleet has no answer yet, and a3 answers again.
     #expect(answering == ["a2", "a3"])
     #expect(run.counts.refused == 1 && run.counts.delivered == 2)
   }
@@ -109,7 +110,7 @@ extension FleetRunnerTests {
     #expect(answers(run) == [7, 7] && run.counts.refused == 1)
   }
 
-  @Test("an ask does not exceed the rate, and stays open until it is answered")
+  @Test("the report for an ask does not exceed the rate limit, and the ask stays open until it is answered")
   func askedRate() throws {
     var policy = FleetPolicy(perMinute: 6)
     let report = try Sample.received(id: "a").report
@@ -134,7 +135,7 @@ extension FleetRunnerTests {
     #expect(asks.wanting(report) == [1])
   }
 
-  @Test("an ask is tried once a minute, and at most eight asks are")
+  @Test("each ask is tried once a minute, and at most eight asks are tried")
   func attempts() {
     var (asks, now) = (FleetAsks(), ContinuousClock.now)
     func begun(_ ids: ClosedRange<Int>) -> Int { ids.count { asks.beginsAttempt($0, at: now) } }

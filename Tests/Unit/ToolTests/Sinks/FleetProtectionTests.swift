@@ -6,7 +6,7 @@ import Testing
 
 @testable import crash_forward
 
-// Asks of the fleet for the protection of a class.
+// Asks (requests of the fleet to this host) for the protection of a class against use-after-free.
 extension FleetRunnerTests {
   private static func committed(asks: [Int], of className: String) -> StubServer.Answer {
     let asks = asks.map { #"{"id":\#($0),"protect":{"program":"shop","class":"\#(className)"}}"# }
@@ -37,7 +37,7 @@ extension FleetRunnerTests {
     var policies = 0
   }
 
-  /// Runs with a crashd that has these policies, and returns its calls.
+  /// Runs the fleet runner with a crashd that has these policies, and returns the calls that crashd received.
   private func run(
     _ count: Int, policies: [DanglingPolicyReport] = [policy()], asks: [Int] = [7],
     of className: String = "Shop.Cart", allowsProtection: Bool = true, answered: String? = nil, filter: String? = nil,
@@ -120,7 +120,8 @@ extension FleetRunnerTests {
   func alreadyProtected() throws {
     let (run, calls) = try run(2, policies: [Self.policy(listed: ["Shop.Cart"])])
     #expect(calls.protect.isEmpty && outcomes(run) == ["7 protected"])
-    // The statistics end a protection that they began, so the ask lists the class too.
+    // This class is protected only because of crashd's statistics, which can end the protection. So the ask also lists
+    // it.
     let (suspected, suspectedCalls) = try self.run(2, policies: [Self.policy(listed: ["Shop.Cart"], by: .statistics)])
     #expect(suspectedCalls.protect.count == 1 && outcomes(suspected) == ["7 protected"])
   }

@@ -120,7 +120,7 @@ struct FleetRunnerTests {
     #expect(run.requests.allSatisfy { $0.headers["authorization"] == "Bearer cft_1_x" })
   }
 
-  @Test("forgotten counters add up in the fleet, after a crash far in the future too")
+  @Test("counters that the runner has forgotten add up in the fleet, also after a crash far in the future")
   func forgotten() throws {
     // The fifth and sixth crash are days ahead, and the runner forgets the counters of the earlier hour.
     let run = try run(
@@ -129,7 +129,7 @@ struct FleetRunnerTests {
         ("a\(number)", [5, 6].contains(number) ? #""time":"2026-12-01T08:10:11.000123Z","# : "")
       })
     #expect(run.whole == ["a1", "a2", "a3", "a5", "a7"])
-    // The fleet keeps the highest value of each run and hour.
+    // As the fleet does, keeps the highest value of each run and hour.
     var highest: [[Int?]: Int] = [:]
     for count in run.bodies.joined().compactMap({ $0["count"] }) {
       let key = [count["hour"]?.int, count["run"]?.int]
@@ -138,9 +138,9 @@ struct FleetRunnerTests {
     #expect(highest.values.reduce(0, +) == 4)
   }
 
-  @Test("a crash that crashd analyzed again is counted once: a whole report moves, and a counted crash stays")
+  @Test("a crash analyzed again is counted once: a whole report moves to its new group, a counted crash stays")
   func reanalyzed() throws {
-    // The first report is whole and the fourth is counted. Both come again in another group.
+    // The first crash is sent as a whole report, and the fourth is counted. Both come again in another group.
     let again = [5: "a1", 6: "a4", 7: "a4"]
     let run = try run(
       7,
@@ -167,7 +167,7 @@ struct FleetRunnerTests {
     #expect(run.acknowledged == ["e.1"])
     #expect(order.all.count == 4 && run.whole == ["a1", "a1", "a1", "a1"])
     #expect(run.counts.retries == 3 && run.counts.delivered == 1)
-    // The runner logs the reason once.
+    // The runner logs the reason only once for the three retries.
     #expect(run.log.filter { $0.contains("answers 503 (database: m)") }.count == 1)
     #expect(run.log.last == "notice: fleet: recovered")
   }
@@ -261,7 +261,7 @@ struct FleetRunnerTests {
     #expect(pace.delay == .seconds(1))
   }
 
-  @Test("reports above the rate are counted")
+  @Test("crashes above the rate limit of whole reports are counted")
   func rate() throws {
     var policy = FleetPolicy(perMinute: 6)
     let now = ContinuousClock.now

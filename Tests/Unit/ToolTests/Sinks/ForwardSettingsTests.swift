@@ -112,7 +112,7 @@ struct ForwardSettingsTests {
     let directory = "/tmp/cs-sink-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
     defer {
-      // If the test cannot remove the directory, nothing else can be cleaned up.
+      // An error is only printed, because the test can do nothing about it.
       do { try FileManager.default.removeItem(atPath: directory) } catch { print("leaving \(directory): \(error)") }
     }
     try "https://k@h/1\n".write(toFile: directory + "/dsn", atomically: true, encoding: .utf8)
@@ -134,7 +134,7 @@ struct ForwardSettingsTests {
     let directory = "/tmp/cs-sink-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
     defer {
-      // If the test cannot remove the directory, nothing else can be cleaned up.
+      // An error is only printed, because the test can do nothing about it.
       do { try FileManager.default.removeItem(atPath: directory) } catch { print("leaving \(directory): \(error)") }
     }
     for (file, kind) in [("pem", "CERTIFICATE"), ("key", "PRIVATE KEY"), ("locked", "ENCRYPTED PRIVATE KEY")] {
@@ -184,7 +184,7 @@ struct ForwardSettingsTests {
     }
     let known = all.filter { !$0.contains("-file:") }.joined(separator: "\n")
     let settings = try read(known)
-    // If a setting has a default value, its example shows this value.
+    // The example of a setting with a default value shows this value.
     #expect(settings.journal.perMinute == ForwardSettings().journal.perMinute)
     #expect(settings.sentry.perMinute == ForwardSettings().sentry.perMinute)
     #expect(settings.otlp.perMinute == ForwardSettings().otlp.perMinute)

@@ -40,7 +40,8 @@ struct HealthSinkTests {
     }
   }
 
-  @Test("the growth since the last delivery is one aggregate, also across a restart, and the past is not sent")
+  @Test(
+    "requests since the last delivery are one aggregate, also across a restart; those before the first are not sent")
   func sessions() throws {
     let (server, directory) = (try StubServer { _, _ in .init(body: "{}") }, try TestDirectory())
     defer { server.stop() }
@@ -48,7 +49,7 @@ struct HealthSinkTests {
     #expect(sink.deliver([build(finished: 1_000, lost: 3)], at: Self.time_ns) == .delivered)
     #expect(server.requests.isEmpty)
     #expect(sink.deliver([build(finished: 1_010, failed: 2, lost: 4)], at: Self.time_ns) == .delivered)
-    // A restarted process reads this file.
+    // A restarted sink reads the file of accepted counts.
     sink = try sessions(server, directory)
     #expect(sink.deliver([build(finished: 1_010, failed: 2, lost: 4)], at: Self.time_ns) == .delivered)
     #expect(sink.deliver([build(finished: 1_011, failed: 2, lost: 4)], at: Self.time_ns) == .delivered)
@@ -64,7 +65,7 @@ struct HealthSinkTests {
     #expect(items.last?["aggregates"]?.first?["exited"] == .int(1))
   }
 
-  @Test("a new build and a build that crashd counts anew are sent from their beginning")
+  @Test("a new build, and a build whose counts crashd has restarted, are sent with their whole counts")
   func beginnings() throws {
     let (server, directory) = (try StubServer { _, _ in .init(body: "{}") }, try TestDirectory())
     defer { server.stop() }
@@ -105,14 +106,14 @@ struct HealthSinkTests {
     let next = directory.path + "/sentry-sessions.json.next"
     var sink = try sessions(server, directory)
     _ = sink.deliver([build(finished: 0)], at: Self.time_ns)
-    // A directory at the path of the next file fails each write, also for root.
+    // A directory at the path of the new file makes each write fail, also for root.
     #expect(unsafe mkdir(next, 0o700) == 0)
     for finished in 1...3 {
       guard case .later = sink.deliver([build(finished: finished)], at: Self.time_ns) else {
         Issue.record("the counts were sent although the file cannot be written")
         return
       }
-      // A restart changes nothing.
+      // A restart does not change this.
       sink = try sessions(server, directory)
     }
     #expect(unsafe rmdir(next) == 0 && server.requests.isEmpty)
@@ -134,12 +135,12 @@ struct HealthSinkTests {
       Issue.record("503 is not temporary")
       return
     }
-    // A restart reads what the first envelope contained.
+    // A restarted sink reads that the counts of the first envelope were accepted.
     sink = try sessions(server, directory)
     #expect(sink.deliver(builds(1), at: Self.time_ns) == .delivered)
-    // The first envelope of 100 items was accepted. The item of the second one was sent, and sent again.
+    // The 100 items of the first envelope were sent once, and the item of the second one twice.
     #expect(try items(server).count == SentrySessions.itemLimit + 2)
-    // A directory that is not empty cannot be replaced. The accepted counts are then in memory.
+    // A nonempty directory at its path prevents that the file is replaced. The accepted counts then stay in memory.
     let path = directory.path + "/sentry-sessions.json"
     #expect(unsafe unlink(path) == 0 && mkdir(path, 0o700) == 0 && mkdir(path + "/x", 0o700) == 0)
     for finished in [2, 2, 3] {

@@ -109,8 +109,8 @@ struct JournalSinkTests {
     #expect(JournalSink(socketPath: journal.path).deliver(event) == .delivered)
     let message = try journal.receive()
     #expect(message.isFile)
-    // The four lowest bits are F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_WRITE. Mask out F_SEAL_EXEC, which
-    // some kernels add to a memfd.
+    // 0xf is F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_WRITE. The mask ignores F_SEAL_EXEC, which some kernels
+    // add to a memfd.
     #expect(message.seals & 0xf == 0xf)
     let fields = JournalText.fields(message.bytes)
     #expect(fields["CRASH_REPORT"]?.contains(long) == true)
@@ -138,7 +138,7 @@ struct JournalSinkTests {
     #expect(fields["COREDUMP_PID"] == "4711")
     #expect(fields["COREDUMP_SIGNAL"] == "4")
     #expect(fields["COREDUMP_EXE"] == "/srv/shop")
-    // The time is 2026-11-21T08:10:11.000123Z.
+    // The time of the crash in microseconds since 1970: 2026-11-21T08:10:11.000123Z.
     #expect(fields["COREDUMP_TIMESTAMP"] == "1795248611000123")
   }
 

@@ -11,8 +11,7 @@ import TestKit
 enum Sample {
   /// Returns a report as crash-forward receives it from crashd.
   ///
-  /// `more` has additional JSON members, each followed by a comma. If such a member has the name of another member, it
-  /// replaces the other member.
+  /// `more` has additional JSON members, each followed by a comma. Such a member replaces a member of the same name.
   static func received(id: String, more: String = "") throws -> ReceivedReport {
     let decoder = JSONDecoder()
     guard case .object(var members) = try decoder.decode(JSONValue.self, from: Data(SampleJSON.report(id: id).utf8)),
@@ -109,7 +108,7 @@ final class DatagramListener {
 
   func close() {
     Glibc.close(descriptor)
-    // If the test cannot remove the directory, nothing else can be cleaned up.
+    // An error is only printed, because the test can do nothing about it.
     do { try FileManager.default.removeItem(atPath: directory) } catch { print("leaving \(directory): \(error)") }
   }
 
@@ -118,8 +117,8 @@ final class DatagramListener {
   /// Does not wait, because the message is already in the queue of the socket.
   func receive() throws -> Message {
     var bytes = [UInt8](repeating: 0, count: 1 << 20)
-    // The buffer has room for a control message with one descriptor. The control message has a header of 16 bytes and a
-    // descriptor of 4 bytes, padded to a multiple of 8.
+    // 24 bytes: a control message with one descriptor has a header of 16 bytes and a descriptor of 4 bytes, padded to
+    // 8.
     var control = [UInt64](repeating: 0, count: 3)
     var (count, file) = (0, Int32(-1))
     // Invariant: both buffers exist until the call returns, and the passed sizes are their sizes.

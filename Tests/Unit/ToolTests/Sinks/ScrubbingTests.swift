@@ -20,7 +20,7 @@ struct ScrubbingTests {
     #expect(
       event.report.annotations
         == ["DB_Password": "[scrubbed]", "mail": "to [scrubbed]", "[scrubbed]": "x"])
-    // Scrubbing also applies to JSON keys that this version does not define, such as `later`.
+    // Scrubbing also applies to values of JSON keys that this version does not know, such as `later`.
     #expect(event.json["later"]?["path"] == .array([.string("/home/[user]/shop")]))
     #expect(event.report.id == "aa11")
     #expect(event.report.group.key == "k")

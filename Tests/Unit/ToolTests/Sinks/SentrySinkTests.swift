@@ -69,8 +69,8 @@ struct SentrySinkTests {
     #expect(json["release"] == .string("shop@2-4") && json["environment"] == .string("staging"))
     #expect(json["user"]?["id"] == .string("17") && json["server_name"] == .string("web-3"))
     #expect(json["tags"]?["region"] == .string("eu") && json["tags"]?["signal"] == .string("SIGILL"))
-    // The sink sends these two tags as extra data. Sentry would drop them as tags, because one value is too long, and
-    // one key has a space.
+    // Sentry would drop these two tags, because the value of one is too long, and the key of the other has a space. The
+    // sink sends them as extra data.
     #expect(json["tags"]?["long"] == nil && json["tags"]?["a b"] == nil)
     #expect(json["extra"]?["long"] == .string(Sample.long) && json["extra"]?["a b"] == .string("c"))
     let contexts = json["contexts"]
@@ -129,7 +129,7 @@ struct SentrySinkTests {
     #expect(request?["id"] == .string("7F3A") && request?["age_ms"] == .int(34) && request?["in_flight"] == .int(51))
     #expect(request?["tags"]?["tier"] == .string("gold"))
     #expect(event["breadcrumbs"]?["values"]?.first?["data"]?["request"] == .string("7F3A"))
-    // Sentry refuses a trace without a span.
+    // The sink omits a trace without a span, because Sentry refuses it.
     let spanless = try json(Sample.request.replacing(#","spanID":"00f067aa0ba902b7""#, with: ""))
     #expect(spanless["contexts"]?["trace"] == nil && spanless["contexts"]?["server_request"] != nil)
     let none = try json("")
@@ -200,7 +200,7 @@ struct SentrySinkTests {
       (429, "Retry-After: 7\r\n", .later("HOST answers 429", after: .seconds(7))),
       (503, "", .later("HOST answers 503")), (401, "", .later("HOST answers 401", maybeNever: true)),
       (500, "Retry-After: 7\r\n", .later("HOST answers 500", after: .seconds(7), maybeNever: true)),
-      // The sink does not follow a redirect, because it must not send its key to another address.
+      // A redirect is not followed, because the key must not be sent to another address.
       (302, "Location: http://127.0.0.1:1/\r\n", .later("HOST answers 302", maybeNever: true)),
     ] as [(Int, String, Delivery)])
   func answers(status: Int, headers: String, expected: Delivery) throws {

@@ -55,7 +55,7 @@ struct SinkRunnerTests {
     var calls: [String] { lines.withLock { $0 } }
   }
 
-  /// A sink that gives the listed answers, and then repeats the last one.
+  /// A sink that returns the listed results of deliveries in order, and then repeats the last one.
   ///
   /// It logs the events that it receives.
   struct Script: Sink {
@@ -69,7 +69,7 @@ struct SinkRunnerTests {
     }
   }
 
-  /// Runs the sink until it has acknowledged the cursor `last`.
+  /// Runs the sink until crashd has received the acknowledgment of the cursor `last`.
   ///
   /// Returns the simulated crashd, the counts, the log lines and the waits.
   private func run(
@@ -85,8 +85,8 @@ struct SinkRunnerTests {
       client: CrashClient(socketPath: crashd.daemon.socketPath, messageLimitBytes: limitBytes), stop: stop,
       board: board,
       log: SinkLog { level, text in log.add("\(level): \(text)") })
-    // The runner does not really wait. Instead, the test records each wait. The clock stands still, or advances by the
-    // length of each wait.
+    // The runner does not really wait: the test only records each wait. Its clock stands still, or advances by each
+    // wait.
     let start = ContinuousClock.now
     around.now = { timePasses ? waits.all.reduce(start, +) : start }
     around.wait = { duration in
@@ -275,8 +275,8 @@ struct SinkRunnerTests {
     let events = (1...4).map { (cursor: "c\($0)", id: "a\($0)") }
     let result = try run(sink, events, until: "c4", perMinute: 12)
     #expect(result.counts.delivered == 4)
-    // The rate limit allows a burst of two events, and then one event per five seconds. The clock of the test stands
-    // still, so the wait for the fourth event includes that for the third one.
+    // The rate limit allows a burst of two events, and then one event per five seconds. The fourth event waits for ten
+    // seconds, because the clock of the test stands still.
     #expect(result.waits == [.seconds(5), .seconds(10)])
   }
 

@@ -26,7 +26,7 @@ final class StubServer: Sendable {
 
   var requests: [Request] { log.withLock { $0 } }
 
-  /// Removes the proxy variables: libcurl would use them to reach this machine through a proxy.
+  /// Removes the proxy variables of this process, by which libcurl would reach this machine through a proxy.
   ///
   /// unsetenv() can move memory that other threads read. Therefore call it only for variables that are set.
   private static let ignoreProxies: Void = {
@@ -76,8 +76,7 @@ final class StubServer: Sendable {
 
   private func serve(_ connection: Int32, _ answer: (Request, Int) -> Answer?) {
     defer {
-      // A child process of another test can have a copy of the descriptor. Then close() alone would not end the
-      // connection.
+      // close() alone would not end the connection if a child process of another test has a copy of the descriptor.
       shutdown(connection, Int32(SHUT_RDWR))
       close(connection)
     }

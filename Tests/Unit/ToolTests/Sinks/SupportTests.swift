@@ -14,7 +14,7 @@ struct SupportTests {
     let longest = (0..<10).map { _ in backoff.delay(random: \.upperBound) }
     #expect(longest.prefix(4) == [.milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2)])
     #expect(longest.last == .seconds(60))
-    // The longest delay is a random time from 30 to 60 seconds, so that not all clients retry at the same time.
+    // The delay is random, in this case from 30 to 60 seconds, so that not all clients retry at the same time.
     #expect(backoff.delay(random: \.lowerBound) == .seconds(30))
     backoff.reset()
     #expect(backoff.delay(random: \.upperBound) == .milliseconds(250))
@@ -76,7 +76,7 @@ struct SupportTests {
   @Test("a stop signal ends a wait even if the socket's descriptor was copied, and may arrive twice")
   func stopSignal() throws {
     let stop = try StopSignal()
-    // The copy simulates a descriptor that a child process of another thread has inherited.
+    // The copy stands for a descriptor that a child process has inherited.
     let copy = fcntl(stop.writer.number, F_DUPFD_CLOEXEC, 0)
     try #require(copy >= 0)
     defer { close(copy) }

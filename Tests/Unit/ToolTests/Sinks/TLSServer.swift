@@ -13,7 +13,7 @@ final class TLSServer {
   private let directory: URL
   private let requests: URL
 
-  /// If `requiresCertificate` is true, clients need a certificate, and the server accepts its own one.
+  /// If `requiresCertificate` is true, clients need a certificate, and the server accepts only its own certificate.
   init(requiresCertificate: Bool = false) throws {
     directory = FileManager.default.temporaryDirectory.appendingPathComponent("tls-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -43,9 +43,8 @@ final class TLSServer {
   ///
   /// Returns the requests that the server has received, one per line.
   ///
-  /// The server writes the requests to a file and not to a pipe. A pipe would stay open in a process that another test
-  /// starts at the same time. Sends SIGKILL: the server has inherited the signal mask of a libdispatch thread, which
-  /// blocks SIGTERM.
+  /// The server writes the requests to a file, because a pipe could stay open in a child process of another test.
+  /// SIGKILL is needed, because the server has inherited the signal mask of a thread of Dispatch, which blocks SIGTERM.
   func stop() throws -> [String] {
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()

@@ -70,7 +70,7 @@ struct TLSTests {
       let identity = key.map { ClientIdentity(certificate: certificate, key: $0) }
       deliver(to: "127.0.0.1:\(port)", caFile: certificate, identity: identity, times: 2) { $0 == .delivered }
     }
-    // The server closes the connection after each request.
+    // The server closes the connection after each request, so each delivery begins a TLS session or resumes one.
     #expect(try server.stop().map { $0.hasSuffix(" resumed") } == [false, !hasCertificate])
   }
 
@@ -88,7 +88,7 @@ struct TLSTests {
       ) { $0 == .delivered }
     }
     await #expect(processExitsWith: .exitCode(right)) { [port = port as Int, certificate = certificate as String] in
-      // No proxy listens on port 1. Therefore the delivery succeeds only if libcurl obeys `no_proxy`.
+      // No proxy listens on port 1, so the delivery succeeds only if libcurl obeys `no_proxy`.
       deliver(
         to: "127.0.0.1:\(port)", caFile: certificate,
         environment: ["https_proxy": "http://127.0.0.1:1", "no_proxy": "127.0.0.1"]

@@ -61,8 +61,8 @@ struct TextPatternTests {
   func tooLong() {
     #expect(throws: PatternProblem.self) { try TextPattern(String(repeating: "(", count: 100_000)) }
     #expect(throws: PatternProblem.self) { try TextPattern(String(repeating: "a", count: 3_000)) }
-    // Repetitions of an empty pattern add no states to the automaton. Nevertheless, expanding these nested repetitions
-    // would make 255²⁰ copies.
+    // This pattern must be refused before its repetitions are expanded: they add no states to the automaton, because
+    // the repeated pattern is empty, but would be 255²⁰ copies.
     let nested = String(repeating: "(", count: 20) + String(repeating: "){255}", count: 20)
     #expect(throws: PatternProblem.self) { try TextPattern(nested) }
   }
@@ -71,8 +71,8 @@ struct TextPatternTests {
   func bounded() throws {
     let text = Array(repeating: UInt8(ascii: "a"), count: 2_000)
     #expect(try TextPattern("a|a*b").ranges(in: text) == nil)
-    // The next two patterns match at no position, or at only one. The search needs few steps, although Swift's Regex
-    // would take minutes for the first pattern.
+    // For the next two patterns, the search needs few steps, although Swift's Regex would take minutes for the first
+    // one.
     #expect(try TextPattern("[a-z]+@[a-z]+").ranges(in: text) == [])
     #expect(try TextPattern("(a|aa|a*)*").ranges(in: text) == [0..<2_000])
   }

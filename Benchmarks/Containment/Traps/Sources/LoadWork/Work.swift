@@ -66,12 +66,12 @@ public enum Work {
     return values[Int(getpid())]
   }
 
-  /// Ten kinds of traps, each with a different stack.
+  /// Ten kinds of traps, each with a different stack, by the name that the path of the request gives.
   private static let traps: [String: @Sendable () async throws -> Int] = [
     "/trap/index": { index() },
     "/trap/unwrap": {
       let values: [Int] = getpid() > 0 ? [] : [1]
-      // The unwrap must trap, because a trap is the purpose of this request.
+      // This unwrap of nil traps, which is the purpose of the request.
       // swift-format-ignore: NeverForceUnwrap
       return values.first!
     },

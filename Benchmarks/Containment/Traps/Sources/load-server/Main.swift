@@ -14,7 +14,7 @@ import Synchronization
 /// passed, or else binds a free port.
 @main
 enum Main {
-  /// The listening socket, and whether the supervisor passed it.
+  /// The listening socket, and whether the server has inherited it from the supervisor; nil until it listens.
   private static let listener = Mutex<(channel: any Channel, isHeld: Bool)?>(nil)
 
   static func main() async throws {
@@ -41,8 +41,8 @@ enum Main {
         try await bootstrap.bind(host: "127.0.0.1", port: 0).get()
       }
     listener.withLock { $0 = (channel, inherited != nil) }
-    // If the drain began before `listener` was set, the drain's callback found no listener. Therefore check for a drain
-    // again.
+    // A drain (the end of the process after a trap) can have begun before `listener` was set. Then its callback has
+    // found no listener, so this checks again.
     if Shield.isDraining { stopAccepting() }
     print(channel.localAddress?.port ?? 0)
     fflush(nil)

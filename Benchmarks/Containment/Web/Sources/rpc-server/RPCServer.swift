@@ -30,8 +30,8 @@ enum RPCServer {
     let server = GRPCServer(transport: transport, services: [Answers()])
     drain.onBegin {
       Task {
-        // A graceful shutdown closes a connection that is not set up yet. During the delay below, connections that the
-        // server has already accepted can begin their requests.
+        // The graceful shutdown would close accepted connections that are not set up yet. In this time, they can begin
+        // their requests.
         if socket != nil { try? await Task.sleep(for: .milliseconds(200)) }
         server.beginGracefulShutdown()
       }

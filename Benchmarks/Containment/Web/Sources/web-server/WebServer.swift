@@ -35,7 +35,7 @@ enum WebServer {
       router.get(RouterPath(path)) { request, _ in try await Work.answer(request.uri.path) }
     }
     let files = CommandLine.arguments.dropFirst(2)
-    // HTTP/2 forbids the header `Connection`.
+    // With a certificate, the protocol is HTTP/2, which forbids the header `Connection`.
     let responder = ContainedResponder(router: router, closesConnections: files.isEmpty)
     let sockets = InheritedSocket.all()
     let server: any Service =

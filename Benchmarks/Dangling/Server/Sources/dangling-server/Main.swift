@@ -7,10 +7,11 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// `dangling-server none|zero|absorb`: serves requests until SIGTERM, then prints the counters of the quarantine as one
-/// line of JSON.
+/// `dangling-server none|zero|absorb|diagnose [own]`: serves requests until SIGTERM, then prints the counters of the
+/// quarantine as one line of JSON.
 ///
-/// The server's own classes and all classes of NIO, which is linked statically, are protected.
+/// The first argument is the policy by which classes are protected, or `none`. Without `own`, these are the server's
+/// classes and those of NIO, which is linked statically.
 @main
 enum Main {
   static func main() throws {
@@ -18,8 +19,8 @@ enum Main {
     let way = CommandLine.arguments.dropFirst().first ?? "none"
     var classes = 0
     if let policy = policies[way] {
-      // With `own`, only the classes of the server's own module are protected. `absorb` requires `own`, because it must
-      // not be used for classes of NIO whose deinit removes the object from a collection.
+      // With `own`, only the classes of the server's own module are protected. `absorb` needs `own`: it delays deinits,
+      // and some deinits of NIO remove the object from a collection.
       let isOwn = CommandLine.arguments.contains("own")
       classes = try Shield.protect(isOwn ? .module("dangling_server") : .ownClasses, policy: policy).protected.count
     }

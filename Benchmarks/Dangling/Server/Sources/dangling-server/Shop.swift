@@ -1,8 +1,9 @@
 import Synchronization
 
-/// The objects that a request creates and releases: eleven objects of six classes, some of which refer to others.
+/// The base class of the objects that a request creates and releases: eleven objects of six classes, some of which
+/// refer to others.
 ///
-/// The base class counts the live objects, to detect leaked objects when the server ends.
+/// It counts the live objects, to detect leaked objects when the server ends.
 class Counted {
   static let living = Atomic<Int>(0)
   init() { Counted.living.add(1, ordering: .relaxed) }

@@ -121,7 +121,7 @@ struct AArch64InstructionTests {
     #expect(try address(0xb860_ca61) == 0xffff_ffff_ffff_fffe)  // ldr w1, [x19, w0, sxtw]
     #expect(try address(0x2901_57f9) == 0x7008)  // stp w25, w21, [sp, #0x8]
     #expect(try address(0x58ff_ffc0) == 0x3f_fff8)  // ldr x0, #-0x8
-    // The record does not contain all registers.
+    // A record without all registers gives no address.
     #expect(try #require(Self.decode(0x2901_57f9)?.operands.first).address([1, 2]) == nil)
   }
 
@@ -186,7 +186,8 @@ struct AArch64InstructionTests {
     #expect(MethodLoad_aarch64.begins(bytes(0xf940_2108, 0xd63f_0100)))
     // ldr x8, [x8, #0x40]; br x8
     #expect(MethodLoad_aarch64.begins(bytes(0xf940_2108, 0xd61f_0100)))
-    // The decoder does not recognize these pairs: another register, no offset, a load of 32 bits, and no call.
+    // These are not recognized: a call through another register, a load without an offset, a load of 32 bits, and a
+    // load without a call.
     #expect(!MethodLoad_aarch64.begins(bytes(0xf940_2108, 0xd63f_0120)))
     #expect(!MethodLoad_aarch64.begins(bytes(0xf940_0108, 0xd63f_0100)))
     #expect(!MethodLoad_aarch64.begins(bytes(0xb940_4108, 0xd63f_0100)))
@@ -212,9 +213,9 @@ struct AArch64InstructionTests {
     #expect(origin(load, 0) == [0x5000, 0x5018] && origin(load, 8) == [0x5000, 0x5018])
     // ldur x0, [x8, #-0x8] after the load of x8
     #expect(origin(bytes(0xf940_0e68, 0xf85f_8100), 0) == [0x6000, 0x5ff8])
-    // The search for the load ends at a call.
+    // The search for the load stops at a call (bl).
     #expect(origin(bytes(0xf940_0e68, 0x9400_0001), 8) == nil)
-    // cbz x1 jumps over the load, so the load need not have run.
+    // cbz x1 can jump over the load, so the load has not always run.
     let skipped = bytes(0xb400_0041, 0xf940_0e68)
     #expect(PrecedingLoads.straight(skipped, following: [], for: .aarch64) == [])
     // A loop jumps back to the load (b.ne), so the load has run.

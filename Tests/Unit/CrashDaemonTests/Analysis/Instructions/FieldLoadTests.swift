@@ -7,16 +7,14 @@ import Testing
 @testable import CrashDaemon
 
 #if arch(x86_64)
-  /// Tests bad pointers that the code before the fault loaded from freed memory.
+  /// Tests faults through a bad pointer that the code before the fault loaded from freed memory.
   @Suite("The diagnosis of fields of freed blocks")
   struct FieldLoadTests {
     private static let (block, key) = (0x5555_5576_4a20 as UInt64, 0x8dd2_38a1_0f3c_5b77 as UInt64)
     private static let wild: UInt64 = 0x1234_5678_9000
     private static let rax = 0, rbx = 3, rdi = 5, rbp = 6
 
-    /// A fault.
-    ///
-    /// The code before it can have loaded the bad operand from a freed block.
+    /// A fault, with the code before it, which can have loaded the bad operand from a freed block.
     ///
     /// The block has a null at offset 24 and a wild pointer at offset 32. The faulting instruction is `mov rax,
     /// [rax+0x18]`.
@@ -50,7 +48,7 @@ import Testing
       words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) } }
     }
 
-    // The code is a call, and then the load. The decoder describes only the load, because a call is not a move.
+    // The code is a call, and then the load. Only the load is evidence, because the search for it stops at a call.
     private static let loadFromRbx: [UInt8] = [0xe8, 1, 2, 3, 4, 0x48, 0x8b, 0x43, 0x18]  // mov rax, [rbx+0x18]
 
     @Test("S13: a null that the code loaded from a freed block is a use-after-free, and is not certain")
@@ -60,7 +58,7 @@ import Testing
       let reason =
         "rax of the faulting [rax + 0x18] is null, loaded from 0x555555764a38, byte 24 of a block that is freed (in a tcache)"
       #expect(diagnosis.sentence == "Use-after-free: a freed object was used." && diagnosis.evidence == reason)
-      // A variable contains the block's address. The report names the variable's class, because objects of this class
+      // If a variable contains the block's address, the report names the variable's class, provided that its objects
       // have the size of the block.
       let session = Fault(code: Self.loadFromRbx, scope: "V r 3 0 0 session\nT 0 Session\nS 56\n")
       #expect(session.diagnosis.evidence?.hasSuffix("; the code expects an instance of Session") == true)
@@ -85,13 +83,13 @@ import Testing
     @Test("S13: a load that a jump may have skipped is not evidence for a freed block")
     func join() {
       let load: [UInt8] = [0x48, 0x8b, 0x43, 0x18]
-      // A je or jmp skips the load. The distance is encoded in one byte or four bytes.
+      // A je or jmp can skip the load. Its distance is encoded in one byte or in four bytes.
       for jump in [[0x74, 4], [0xeb, 4], [0x0f, 0x84, 4, 0, 0, 0], [0xe9, 4, 0, 0, 0]] as [[UInt8]] {
         #expect(Fault(code: jump + load).diagnosis.rule == "null-pointer-offset")
         #expect(PrecedingLoads_x86_64.straight(jump + load, following: []) == [])
       }
-      // A jne jumps back to the faulting instruction, as in a loop that begins with this instruction. The distance is
-      // encoded in one byte or four bytes.
+      // A jne jumps back to the faulting instruction, so a loop can have reached it without the load. The distance is
+      // encoded in one byte or in four bytes.
       for jump in [[0x75, 0xfa], [0x0f, 0x85, 0xf6, 0xff, 0xff, 0xff]] as [[UInt8]] {
         let fault = Fault(code: load, instruction: [0x48, 0x8b, 0x40, 0x18] + jump)
         #expect(fault.diagnosis.rule == "null-pointer-offset")
@@ -99,7 +97,7 @@ import Testing
       // The jne jumps back to the load, so the loop always runs the load.
       let loop = Fault(code: load, instruction: [0x48, 0x8b, 0x40, 0x18, 0x75, 0xf6])
       #expect(loop.diagnosis.rule == "dangling-field-null")
-      // The target of the jump is the load itself, or is outside the recorded code.
+      // These jumps do not skip the load: their target is the load itself, or is outside the recorded code.
       for jump in [[0x74, 0], [0x74, 0x40], [0x74, 0x80]] as [[UInt8]] {
         #expect(Fault(code: jump + load).diagnosis.rule == "dangling-field-null")
       }

@@ -57,7 +57,8 @@ import Testing
 
     /// The opcodes whose 16-byte operand must be aligned, by prefix and opcode map.
     ///
-    /// Each of these opcodes faulted when the address of its operand was a multiple of 8, but not of 16.
+    /// They were measured: on a processor, each of them faults if the address of its operand is a multiple of 8, but
+    /// not of 16.
     private static let aligned: [(prefix: [UInt8], map: [UInt8], opcodes: String)] = [
       ([], [], "14 15 28 29 2b 51 52 53 54 55 56 57 58 59 5b 5c 5d 5e 5f c2 c6"),
       (
@@ -80,13 +81,13 @@ import Testing
       ([0x66], [0x3a], "08 09 0c 0d 0e 0f 40 41 42 44 ce cf df"),
     ]
 
-    @Test("the decoder requires alignment exactly where the processor does")
+    @Test("the decoder states an alignment of 16 bytes for exactly the opcodes for which a processor requires it")
     func alignments() {
       for (prefix, map, opcodes) in Self.aligned {
         let wanted = Set(opcodes.split(whereSeparator: \.isWhitespace).compactMap { UInt8($0, radix: 16) })
         let found = (0x00...0xff as ClosedRange<UInt8>).filter { opcode in
-          // The list lacks escapes to other opcode maps, the groups of fxsave and cmpxchg16b, and SHA instructions. The
-          // processor of the measurement has no SHA instructions.
+          // Skips opcodes that are not in the list: escapes to other opcode maps, the groups of fxsave and cmpxchg16b,
+          // and SHA instructions, which the measured processor does not have.
           if map.isEmpty, [0x38, 0x3a, 0xae, 0xc7].contains(opcode) { return false }
           return Self.decode(prefix + [0x0f] + map + [opcode, 0x07, 0, 0, 0, 0])?.alignment == 16
         }
@@ -126,7 +127,7 @@ import Testing
       #expect(load.operand(faultingAt: nil, registers: registers) == nil)
       registers[5] = 0xdead_beef_0000_0000
       #expect(load.operand(faultingAt: nil, registers: registers)?.base == 5)
-      // The record has fewer registers than the instruction uses.
+      // A record with fewer registers than the instruction uses gives no operand.
       #expect(load.operand(faultingAt: 0x10, registers: []) == nil)
     }
 
@@ -152,7 +153,8 @@ import Testing
     func oracle() async throws {
       let directory = try TestDirectory()
       let listing = directory.path + "/listing"
-      // The middle of the library has string functions, vector instructions and locks.
+      // The script prints the instructions with a memory operand in the middle of glibc, where there are string
+      // functions, vector instructions and locks.
       let script = """
         objdump -d -M intel --insn-width=16 "$1" | grep -F '[' | grep -vE 'lea |nop|prefetch|[de]s:|endbr|\\{|ptwrite' > "$2"
         """
@@ -165,12 +167,11 @@ import Testing
         guard columns.count >= 3, let start = columns[2].firstIndex(of: "["), let end = columns[2].firstIndex(of: "]")
         else { continue }
         let bytes = columns[1].split(separator: " ").compactMap { UInt8($0, radix: 16) }
-        // The test skips gathers, because their index is a vector register.
+        // Skips gathers, because their index is a vector register.
         let theirs = columns[2][start...end].replacing("+0x0]", with: "]")
         if theirs.contains("mm") { continue }
         let ours = Self.decode(bytes)?.operands.first
-        // The test skips EVEX instructions (0x62) that the decoder rejects. The decoder rejects a compressed
-        // displacement, because no address is better than a wrong one.
+        // Skips EVEX instructions (0x62) that the decoder rejects: it does not decode their compressed displacements.
         if ours == nil, bytes.first == 0x62 || bytes.dropFirst().first == 0x62 { continue }
         compared += 1
         let text = ours.map { Self.likeObjdump($0, length: bytes.count) } ?? "none"

@@ -62,8 +62,7 @@ enum OptimizedProgram {
     try (bridge + swiftSource).write(to: swift, atomically: true, encoding: .utf8)
     try cSource.write(to: folder.appendingPathComponent("discount.c"), atomically: true, encoding: .utf8)
     let program = folder.appendingPathComponent("program")
-    // The compiler gets a relative source path. Therefore the file names in the C unit's debug information are relative
-    // to its working directory.
+    // With a relative source path, the file names in the C unit's debug information are relative to its directory.
     try compile(
       ["-O2", "-g", "-gdwarf-\(dwarfVersion)", "-c", "discount.c", "-o", "discount.o"], in: folder)
     try compile(
