@@ -115,7 +115,9 @@ extension SymbolCache {
     return index
   }
 
-  /// Returns the place of a location, and the index of the location into which it was inlined.
+  /// Returns the function, the file, the line and the column of an entry of the section `locations`.
+  ///
+  /// If the function was inlined, `parent` is the index of its caller's entry, else `SymbolCacheFormat.none`.
   @inline(__always)
   private func place(ofLocation index: UInt32) -> (SymbolCachePlace, parent: UInt32)? {
     guard

@@ -2,10 +2,10 @@ internal import Glibc
 
 /// Finds the path of crashd's socket.
 public enum SocketPath: Sendable {
-  /// Returns `option` if it is not nil.
+  /// Returns `option`, or the value of `CRASHD_SOCKET` if `option` is nil.
   ///
-  /// If `option` is nil, returns the first of these paths that is available: the value of `CRASHD_SOCKET`, the socket
-  /// of the system's crashd if it exists, or the socket of the user's crashd.
+  /// If this path is nil or empty, returns the socket of the system's crashd if it exists, else that of the user's
+  /// crashd.
   ///
   /// The socket of the user's crashd is in `XDG_RUNTIME_DIR`. The variable is used only if the directory belongs to the
   /// caller's effective user and no other user can write into it. After `su`, `XDG_RUNTIME_DIR` can name the directory

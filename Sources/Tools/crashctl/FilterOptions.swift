@@ -103,7 +103,7 @@ extension FilterOptions {
 
 /// The option that limits the length of a list.
 struct LimitOptions: ParsableArguments {
-  /// The limit that applies without `-n`.
+  /// The limit of a list without `-n`; `export` and `reanalyze` have no limit then.
   static let standard = 100
 
   @Option(

@@ -14,11 +14,12 @@
 // |                                                  | crashd, and waits for the other threads.                      |
 // | The handler crashes.                             | It commits the partial record as minimal. The default action  |
 // |                                                  | then applies, with the context of the first crash.            |
-// | The handler crashes again.                       | The default action applies. Nothing more is written.          |
+// | The handler crashes again.                       | The default action applies, and the record stays as it is.    |
 // | A signal is sent to a thread in the handler.     | The signal is dropped, because the process ends by the first  |
 // |                                                  | signal of the thread.                                         |
-// | A thread stalls while it writes its record.      | The watchdog sends it a reminder. The thread then commits the |
-// |                                                  | partial record, and continues as after a complete one.        |
+// | A thread stalls while it writes its record.      | The watchdog sends the signal of the crash again, as a        |
+// |                                                  | reminder. The thread then commits the partial record, and     |
+// |                                                  | continues as after a complete one.                            |
 // | A thread never leaves the handler.               | Other crashing threads wait for it about 1 s, and then end    |
 // |                                                  | the process. If there are none, the watchdog ends the process |
 // |                                                  | at the deadline (watchdog.h).                                 |

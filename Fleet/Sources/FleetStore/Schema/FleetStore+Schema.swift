@@ -39,8 +39,8 @@ extension FleetStore {
       connection.patience_ms = -1
       defer { connection.patience_ms = usual }
       return try connection.transaction { () throws(FleetError) in
-        // Wait for the advisory lock before lock_timeout is shortened, because another process can be running a long
-        // step.
+        // Another process can be running a long step. Therefore, take the advisory lock before lock_timeout is
+        // shortened: an attempt then waits for that process up to 10 s, as the connection's options say.
         try connection.run(Self.takeLock, .int64(Self.lock))
         try connection.script(
           """

@@ -17,7 +17,7 @@ struct HelperChild {
     var description: String
     /// Whether a later attempt of the same job can succeed.
     ///
-    /// A later attempt can succeed if the child timed out, was killed, or could not write its output.
+    /// A later attempt can succeed if the child timed out, ended by SIGKILL, or reported an input or output error.
     var isPassing = false
     /// The exit status of the child, or 128 plus the number of the signal that ended the child.
     ///

@@ -292,7 +292,7 @@ extension Visibility {
 
   /// Whether a client is allowed to read the details of a process.
   ///
-  /// Every client is allowed to see that the process exists.
+  /// A client that runs as the process's user is allowed to see that the process exists, even if `isRestricted` is true.
   func includes(_ facts: ProcessFacts) -> Bool {
     switch self {
     case .all: true

@@ -86,7 +86,7 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
     let now_s = max(time_s.isFinite ? time_s : 0, lastTime_s ?? 0)
     let elapsed_days = min((now_s - (lastTime_s ?? now_s)) / 86_400, Self.longestStretch_days)
     lastTime_s = now_s
-    // If no process runs, none can crash. Therefore, this time does not count for the detectors.
+    // While no process of the service runs, none of them can crash. This time does not count for the detectors.
     var running_days = loads.isEmpty ? 0 : elapsed_days
 
     var events: [PolicyEvent] = []

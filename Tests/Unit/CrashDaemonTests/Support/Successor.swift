@@ -10,9 +10,9 @@ final class Successor: Sendable {
   private let link: Descriptor
   private let isReaped = Atomic(false)
 
-  /// Starts the child.
+  /// Starts the child, which has one socket for each program.
   ///
-  /// At first, no program is connected.
+  /// No socket is connected to crashd's socket at `path` before `become` connects it.
   init(path: String, programs count: Int) throws {
     programs = try (0..<count).map { _ in
       let number = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0)

@@ -157,7 +157,7 @@ public enum IncidentText: Sendable {
 
   /// Formats frames, one line per frame.
   ///
-  /// Adjacent runtime frames are folded, as in a crash report.
+  /// Adjacent frames that are not in-app are folded into one line, as in a crash report.
   private static func frames(_ frames: [CrashReport.Frame], _ terminal: Terminal) -> [String] {
     let folds = frames.contains(where: \.isOwn)
     var lines: [String] = []
