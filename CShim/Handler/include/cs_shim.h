@@ -156,10 +156,10 @@ void cs_shim_request_unbind(void);
 void cs_shim_request_check(uint64_t key, cs_shim_request request);
 cs_ring_request_lookup cs_shim_request_lookup(void);
 
-// Records an incident, a non-fatal event that a component of the shield has detected, in the ring. The component fills
-// the fields of `incident` from `address` on. If an equal incident was recorded before, only its count is increased.
-// crashd is woken, at most four times a second. Lock-free. Any thread and any signal handler may call this function.
-// The function has no effect before the start of the shield.
+// Records an incident, an event that a component of the shield has detected, in the ring. The component fills the
+// fields of `incident` from `address` on. If an equal incident was recorded before, only its count is increased. Calls
+// wake crashd, at most four times a second, unless the incident belongs to a crash. Lock-free. Any thread and any
+// signal handler may call this function. The function has no effect before the start of the shield.
 void cs_shim_incident(const cs_ring_incident *incident) SIGNAL_SAFE;
 // Records `times` occurrences of an incident. Incidents that have the same key share one entry of the ring, unless the
 // key is 0. Returns false before the start of the shield, because nothing is recorded then.

@@ -25,8 +25,8 @@
 // The maximum number of slots that are searched, in all classes together. Without this limit, the search might read
 // half a million slots (32 MiB), which takes too long during a crash.
 #define PLACE_LIMIT (1 << 17)
-// The maximum number of attempts to read a slot. More would not help: a slot that stays locked belongs to a thread that
-// was stopped, for example by the crash handler, and a slot that keeps changing no longer contains the object.
+// The maximum number of attempts to read a slot. The number is small, because a slot can stay locked: the thread that
+// locked it can be stopped, for example by the crash handler. A slot that keeps changing no longer contains the object.
 #define READS     3
 #define MARKS     256
 #define ALIGNMENT UINT64_C(16)

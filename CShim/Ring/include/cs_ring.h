@@ -167,7 +167,7 @@ typedef struct cs_ring_header {
   uint64_t request_begun;       // the number of the latest request
   uint64_t request_finished;
   uint64_t request_failed;       // requests that ended by an error, by a trap, or at the end of a drain
-  uint64_t request_overflow;     // requests that got no entry, because no entry was free
+  uint64_t request_overflow;     // requests that got no entry, because no entry was free; reports cannot name them
   uint32_t request_high;         // requests[request_high ...] were never used
   uint32_t containment_mode;     // cs_ring_containment
   uint32_t containment_obstacle; // cs_ring_obstacle

@@ -6,8 +6,8 @@ public import FleetStore
 /// Provides the data of one tenant's pages, from the database of the fleet.
 ///
 /// Each statement has the tenant as its first parameter, and selects only the rows of this tenant. About the whole
-/// database, the health page shows only the settings, the standbys, the size, the clock and a missing partition. It
-/// names no other tenant, and no host of another tenant.
+/// database, the health page shows only the schema version, the settings, the standbys, the size, the clock and a
+/// missing partition. It names no other tenant, and no host of another tenant.
 public struct FleetSource: PageSource {
   let store: FleetStore
   let tenant: Int32

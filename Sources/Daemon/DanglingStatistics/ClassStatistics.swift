@@ -27,7 +27,9 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
     case budget
     /// The object is larger than an instance of its class.
     case size
-    /// Too many other threads were changing the quarantine at the same time.
+    /// Other threads had locked the slots, or the old object in the slot could not leave it yet.
+    ///
+    /// An object cannot leave if the queue of the reaper is full or if the object was retained.
     case contention
     /// The entry of this class in the list of protected classes was being changed.
     case changing

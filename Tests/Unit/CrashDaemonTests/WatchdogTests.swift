@@ -172,7 +172,8 @@ struct WatchdogTests {
         analysis: daemon.analysis, settings: LiveSettings(), directory: daemon.directories.state,
         setAside: ReportStore.SetAside(path: path, reason: "it is corrupt", keepsCursors: false), heartbeat: heartbeat))
     let running = Task { try await keeper.run() }
-    // When the log has this line, the keeper has begun to read the file: it does both without a suspension in between.
+    // The keeper logs this line and starts the thread that reads the file, without a suspension in between. Therefore,
+    // `isFree` returns after this start.
     while !daemon.log.contains("it is set aside as") { await Task.yield() }
     let (answers, answer) = AsyncStream.makeStream(of: Bool.self)
     let asking = Task { _ = answer.yield(await keeper.isFree) }

@@ -1,6 +1,7 @@
 // Finds the offset of the thread-local variable in which the Swift runtime stores the current task. No function of the
-// runtime returns this offset, so this file decodes the instructions of four small functions of the runtime. If they
-// differ from the expected ones, the shield records no tasks.
+// runtime returns this offset, so this file decodes the instructions of four small functions of the runtime. If those
+// of swift_task_getCurrent() or swift_task_currentPriority() differ from the expected ones, the shield records no
+// tasks. If those of another function differ, records lack only the names of tasks, or their executors.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

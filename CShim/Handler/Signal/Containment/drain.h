@@ -66,7 +66,7 @@ void cs_drain_begin_by(cs_park *park, cs_ring_verdict_reason reason) SIGNAL_SAFE
 // Stores the number of a crash record in the ring if the record belongs to the trap that began the drain.
 void cs_drain_note_record(const cs_park *park, uint64_t ticket) SIGNAL_SAFE;
 
-// Counts requests that are lost during the drain, because their thread trapped or because it waits for a parked thread
+// Counts requests that fail during the drain, because their thread trapped or because it waits for a parked thread
 // (`is_waiter`).
 void cs_drain_note_trapped(uint32_t requests, bool is_waiter) SIGNAL_SAFE;
 

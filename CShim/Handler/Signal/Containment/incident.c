@@ -1,4 +1,4 @@
-// Records incidents (non-fatal events that a component of the shield detects) in the ring, where crashd reads them.
+// Records incidents (events that a component of the shield detects) in the ring, where crashd reads them.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

@@ -28,7 +28,8 @@ void cs_crasher_forget_all(void) SIGNAL_SAFE {
 
 cs_crasher *cs_crasher_of(int tid) SIGNAL_SAFE {
   for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
-    // relaxed: the calling thread searches for its own ID, which it stored itself.
+    // relaxed: a thread that uses the entry searches for its own ID, which it stored itself. A search for the ID of
+    // another thread only tests whether that thread is in the handler.
     if (__atomic_load_n(&crashing_tid[index], __ATOMIC_RELAXED) == tid) return &crashers[index];
   }
   return NULL;

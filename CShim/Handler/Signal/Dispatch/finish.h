@@ -19,7 +19,8 @@ void cs_finish(int signal, const siginfo_t *information) SIGNAL_SAFE;
 void cs_finish_repeat(int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
 // Returns whether the re-raised signal ends the process: the program has no handler for it from before ours, and does
-// not ignore it.
+// not ignore it. A fault that occurs again also ends the process if its signal is ignored. In the first process of a
+// pid namespace, no other signal ends the process.
 bool cs_finish_is_end(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
 // Re-raises the signal while our handler stays installed. This is necessary if other code, not the kernel, called our

@@ -15,8 +15,9 @@
 
 #define CS_SIGNAL_COUNT 65
 
-// A descriptor of the shield and the identity of its file. With this identity, the shield detects that the program has
-// closed the descriptor and reused the number for its own file, which the shield must not use.
+// A descriptor of the shield, or stderr (first_stderr), and the identity of its file. With this identity, the shield
+// detects that the program has closed the descriptor and reused the number for its own file. The shield does not use
+// that file, except a log file that replaced stderr (lines.c).
 typedef struct cs_descriptor {
   int number; // -1: no descriptor
   uint64_t device;

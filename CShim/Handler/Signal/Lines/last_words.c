@@ -88,8 +88,8 @@ static const uint8_t *file_name(const cs_ring_image *image) SIGNAL_SAFE {
   return name;
 }
 
-// Returns whether the image is the executable or one of the program's own libraries, judged by its path only. crashd
-// (CrashDaemon's Ownership) also uses the names of functions, which the handler cannot find.
+// Returns whether the image is the executable, or one of the program's own libraries, judged by their paths only.
+// crashd (CrashDaemon's Ownership) also uses the names of functions, which the handler cannot find.
 static bool is_in_app(const cs_ring_image *image) SIGNAL_SAFE {
   if ((image->flags & CS_RING_IMAGE_EXECUTABLE) != 0) return true;
   if (image->path[0] != '/') return false;

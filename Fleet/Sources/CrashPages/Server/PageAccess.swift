@@ -95,8 +95,8 @@ public final class PageAccess: Sendable {
 
   /// Whether a value of the header `Host` is a name of the loopback address, with any port.
   ///
-  /// The port can differ from the listener's port, because ssh can forward another port. If a page of an attacker sends
-  /// the request, the header has another name.
+  /// The port can differ from the listener's port, because ssh can forward another port. After DNS rebinding, the
+  /// header has the name of the attacker's site.
   static func isLoopback(_ host: String) -> Bool {
     let names = ["localhost", "127.0.0.1", "[::1]"]
     guard let name = names.first(where: { host.lowercased().hasPrefix($0) }) else { return false }

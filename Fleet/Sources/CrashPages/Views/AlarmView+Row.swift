@@ -24,9 +24,9 @@ extension AlarmView.Row {
     lastSwitchTime = program.lastSwitchTime.map { Moment($0, now_ns: now_ns) }
   }
 
-  /// Formats a rate, with two decimals if it is below 1.
+  /// Formats a rate, with two decimals if the result is below 1.
   private static func perDay(_ rate: Double) -> String {
-    guard rate.isFinite, rate > 0, rate < 1 else { return Figure.rounded(rate).description }
+    guard rate.isFinite, rate > 0, rate < 0.995 else { return Figure.rounded(rate).description }
     let hundredths = Int((rate * 100).rounded())
     return hundredths == 0 ? "less than 0.01" : "0.\(hundredths < 10 ? "0" : "")\(hundredths)"
   }

@@ -26,7 +26,7 @@ final class RingTable: Sendable {
     var occurrences: [RingKey: CrashAnalysis.Occurrences] = [:]
     /// The time when the incidents of each ring were last read.
     var readings_ns: [RingKey: UInt64] = [:]
-    /// The rings with announced incidents that crashd has not stored.
+    /// The rings with incidents that crashd could not store or, because of a limit, did not queue for reading.
     ///
     /// `readUnannounced` reads these rings.
     var unread: Set<RingKey> = []

@@ -2,9 +2,10 @@ import Glibc
 
 /// Judges whether a new build crashes more often than an old build, from the counts of each hour.
 ///
-/// The result is the e-value of `BuildComparison`. For an hour in which both builds ran, the comparison uses the counts
-/// of both builds in this hour. A fault that affects both builds equally is therefore no evidence. For the other hours
-/// of the new build, the comparison uses the counts of the old build before the rollout.
+/// The result is the e-value of `BuildComparison`. For an hour in which another build ran for at least half of the new
+/// build's running time, the comparison uses the counts of both builds in this hour. A fault that affects both builds
+/// equally is therefore no evidence. For the other hours of the new build, the comparison uses the counts of the old
+/// build before the rollout.
 public struct RolloutComparison: Sendable, Equatable {
   /// The counts of one build in one hour.
   public struct Hour: Sendable, Equatable {

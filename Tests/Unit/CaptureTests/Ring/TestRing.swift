@@ -320,7 +320,7 @@ extension TestRing {
 
   static func threadRecord(_ index: Int) -> Int { thread(index) + fieldOffset(\cs_ring_thread.record) }
 
-  /// Writes the entry of a thread in the thread sweep, in which the handler asks all threads for their stacks.
+  /// Writes the entry of a thread in the thread sweep, in which the handler asks the other threads for their stacks.
   ///
   /// `answer` states whether and how the thread answered.
   func addThread(

@@ -88,7 +88,8 @@ struct ProcessReadingsTests {
     #expect(readings.added(to: ProcessContext()).commandLine == nil)
     waiting.end(7)
     readings.readLater(facts, pidfd, of: 7, PrivacySettings(), waiting: waiting)
-    // ForeignFileWork does the work of one user in order, so the command line is read when this later work is done.
+    // ForeignFileWork does a user's work on one device in order, so this work ends after the reading of the command
+    // line.
     _ = await ForeignFileWork.shared.result(of: geteuid(), at: "command lines", timeout_ms: 600_000) {}
     #expect(readings.added(to: ProcessContext()).commandLine != nil)
     #expect(waiting.begin(7))

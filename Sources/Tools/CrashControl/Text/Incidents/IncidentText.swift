@@ -157,7 +157,7 @@ public enum IncidentText: Sendable {
 
   /// Formats frames, one line per frame.
   ///
-  /// Adjacent frames that are not in-app are folded into one line, as in a crash report.
+  /// If one of the frames is in-app, adjacent frames that are not in-app are folded into one line.
   private static func frames(_ frames: [CrashReport.Frame], _ terminal: Terminal) -> [String] {
     let folds = frames.contains(where: \.isOwn)
     var lines: [String] = []
