@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Models Swift's thread pool on machines with many processors: one queue with one lock, or a queue for each seat.
+"""Models the thread pool of containment on 2 to 64 processors: one queue with one lock, or a queue for each seat.
 
 Usage: model.py [--hold NS] [--local NS]
 

@@ -6,8 +6,9 @@ Usage: growth.py CRASH_FLEET BINARIES [--stored N,N,...] [--runs N]
 scripts/fleet/postgres runs this program beside a private PostgreSQL. Each number of stored reports has a database of
 its own, with 1,000 issues, 1,000 hosts and 20 builds, whose reports are spread over 30 days. The rows are those that
 crash-fleet stores, except that only the newest report of each issue is whole. The others are short, and no page opens
-them. pgbench runs each query with random parameters, in turns over the databases. The program fails if a median time
-grows by a larger factor than the square root of the number of reports.
+them. pgbench runs each query with random parameters, in turns over the databases. The program fails if, from the
+smallest database to the largest, a median time grows by more than the square root of the factor by which the number of
+reports grows.
 
 Pages: a reader opens the pages of `crash-fleet web` of each database, with random issues, reports and hosts, in turns.
 The time of a page ends with its last byte.

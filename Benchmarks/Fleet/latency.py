@@ -5,8 +5,8 @@ Usage: latency.py CRASH_FLEET BINARIES [--faults N]
 
 scripts/fleet/postgres runs this program beside a private PostgreSQL with track_commit_timestamp. A host with crashd and
 crash-forward crashes programs one after another, each when the page shows the previous fault: the page has only the
-newest 25 crashes, so a burst would hide some. crash-forward sends whole reports only of the first three crashes of a
-program, so every three faults have another program. The limit of whole reports a minute is above the number of faults.
+newest 25 crashes, so a burst would hide some. crash-forward sends the first three crashes of a program as whole
+reports, so every three faults have another program. The limit of whole reports a minute is above the number of faults.
 
 Two times are measured, both from the fault, whose time is in its report. The first ends with the commit of the report's
 row. The second ends with the last byte of the first list of crashes that has the report. A reader loads this list

@@ -68,8 +68,8 @@ __attribute__((constructor)) static void start_preloaded(void) {
   if (!starts_in_main) (void)cs_shim_start(NULL, NULL);
 }
 
-// Interposes libc's __libc_start_main, which runs between the program's constructors and its main, so that the shield
-// can start there.
+// Interposes libc's __libc_start_main, which runs the executable's constructors and then its main. To start the shield
+// between the two, passes it start_then_main() instead of the program's main.
 typedef int main_function(int, char **, char **);
 typedef int start_function(main_function *, int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
 

@@ -1,7 +1,7 @@
 // Finds functions that have no frame on a recorded stack, because they ended with a tail call. The call instruction
-// before a return address shows which function was called. If the next frame belongs to another function, the called
-// one ended with a tail call. The table in .eh_frame_hdr, which the loader has mapped, contains the start of each
-// function.
+// before a return address shows which function was called. If the next inner frame belongs to another function, the
+// called one ended with a tail call. The table in .eh_frame_hdr, which the loader has mapped, contains the start of
+// each function.
 #include "cs_callees.h"
 #include "cs_platform.h"
 

@@ -35,7 +35,8 @@ int main(int count, char **arguments) {
   size_t end = strlen(path), suffix = sizeof deleted - 1;
   if (end > suffix && strcmp(path + end - suffix, deleted) == 0) path[end - suffix] = 0;
   int status = run(path, count, arguments);
-  // The path has another name if the file is a copy or was renamed. Then the first argument selects the program.
+  // The path has another name if the file was copied, hard-linked or renamed. Then the first argument selects the
+  // program.
   if (status < 0 && count > 0) status = run(arguments[0], count, arguments);
   if (status >= 0) return status;
   (void)fprintf(stderr, "'%s' is not a name of this program: start it as crashd, crashctl or crash-forward\n", path);

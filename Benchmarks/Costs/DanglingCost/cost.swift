@@ -62,7 +62,7 @@ default:
   require(unsafe cs_quarantine_list(metadata(Victim.self), policy, 50).rawValue == 0)
 }
 
-/// Waits until at most 512 objects wait for the thread that runs deinits.
+/// Waits until at most 512 objects are in the quarantine or wait for the thread that runs deinits.
 ///
 /// The quarantine admits no objects while the queue of this thread is full. The queue has 1,024 entries, so a call
 /// after every 256 releases is enough. At this rate, the cost of the calls does not affect the result.
@@ -84,7 +84,7 @@ for number in 0..<count {
   if number % 256 == 0 { keepPace() }
 }
 
-// Checks that the quarantine has admitted all objects, with their stacks if WAY asks for them.
+// Checks that the quarantine has admitted all objects, and the stack of the last one if WAY asks for stacks.
 if let number = Int(way.prefix(1)), number < 3 {
   var counts = unsafe cs_quarantine_counts()
   require(unsafe cs_quarantine_class(0, &counts))

@@ -8,8 +8,8 @@ import Glibc
 enum DeepCrash {
   /// The number of nested calls.
   static let depth = 36
-  /// The minimum ratio of two times: in which swift-backtrace prints this crash, and from the fault to the commit of
-  /// the shield's record.
+  /// The minimum ratio of two times: the time in which swift-backtrace prints this crash, to the time from the fault to
+  /// the commit of the shield's record.
   static let leastRatio = 1000.0
 
   // Each function writes this variable after its call, which prevents tail calls. Only one thread uses it.

@@ -30,7 +30,8 @@ bool cs_calls_find(const void *frame, const cs_calls_range *range, cs_calls_call
 
 // Follows frame pointers from the frame at `frame` to the function that made `call`, and returns the address where this
 // function now continues. Returns 0 if this function has the frame at `frame`, or if its frame no longer exists. The
-// search recognizes the function only by the address of its frame. Takes no lock.
+// search recognizes the function by the address of its frame and by the return address in it (`caller`). A later call
+// can have the same two values. Takes no lock.
 uint64_t cs_calls_still(const void *frame, const cs_calls_call *call);
 
 #endif

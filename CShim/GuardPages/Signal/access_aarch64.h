@@ -1,5 +1,6 @@
-// Determines whether a faulting instruction read, wrote or fetched code: from the processor's exception syndrome (ESR),
-// or from the instruction itself if the kernel does not pass the syndrome to the signal handler.
+// Determines whether a fault was caused by a read, by a write, or by the fetch of an instruction: from the processor's
+// exception syndrome (ESR), or from the instruction itself if the kernel does not pass the syndrome to the signal
+// handler.
 #ifndef CS_ACCESS_AARCH64_H
 #define CS_ACCESS_AARCH64_H
 #if defined(__aarch64__)

@@ -1,4 +1,5 @@
-// Determines from the processor's error code whether a faulting instruction read, wrote or fetched code.
+// Determines from the processor's error code whether a fault was caused by a read, by a write, or by the fetch of an
+// instruction.
 #ifndef CS_ACCESS_X86_64_H
 #define CS_ACCESS_X86_64_H
 #if defined(__x86_64__)

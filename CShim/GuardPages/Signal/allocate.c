@@ -12,8 +12,8 @@
 #include "edges.h"
 
 // The maximum number of unusable slots that one allocation removes from the pool before it fails. A slot is unusable if
-// its page or a guard page next to it was made accessible after an invalid access. It is also unusable if its index is
-// not below the configured number of slots.
+// its page was accessed after the slot was put into the pool, or if its index is not below the configured number of
+// slots.
 #define TRIES 64
 
 // Takes a slot from the pool, and stores the slot's index and previous state. This thread then owns the slot. Returns

@@ -1,4 +1,4 @@
-// Records an incident for each invalid access to a slot: describes the access and the object in the slot.
+// Records an incident for each invalid access and each invalid free: describes it and the object in the slot.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

@@ -152,7 +152,7 @@ uint64_t cs_page_allocate(uint32_t bytes, uint64_t caller) SIGNAL_SAFE;
 // if the policy of the object's class is CS_MODE_CRASH, ends the process instead.
 bool cs_page_deallocate(uint64_t object, uint64_t caller) SIGNAL_SAFE;
 // Returns whether a guard page next to the slot was made accessible after an invalid access. A slot with an accessible
-// guard page is not used again.
+// guard page is not put into the pool again.
 bool cs_page_is_spent(uint32_t index) SIGNAL_SAFE;
 // Stores the size of the live allocation that starts at the address. Returns false if no live allocation starts there.
 bool cs_page_size(uint64_t object, uint32_t *ret_bytes) SIGNAL_SAFE;
@@ -168,8 +168,8 @@ typedef struct cs_page_event {
 } cs_page_event;
 // Copies a slot in a consistent state. Returns false if another thread was changing the slot at every attempt.
 bool cs_page_copy(uint32_t index, cs_page_slot *ret_copy) SIGNAL_SAFE;
-// Records the event, an invalid access to the object that `slot` describes. `slot` is a copy, or a slot that the caller
-// owns; NULL if the accessed object is unknown.
+// Records the event, an invalid access to the object that `slot` describes, or an invalid free. `slot` is a copy, or a
+// slot that the caller owns; NULL if the object is unknown.
 void cs_page_record(const cs_page_event *event, const cs_page_slot *slot) SIGNAL_SAFE;
 // Returns the policy of the class of the slot's object, or CS_MODE_ABSORB if the slot has no class.
 cs_mode cs_page_policy(const cs_page_slot *slot) SIGNAL_SAFE;

@@ -9,8 +9,8 @@
 #include "../../Handler/Signal/Kernel/system_call.h"
 
 uint64_t cs_pages_start;
-// Until setup knows the next allocator, to which malloc and free forward, these maximum values send every call to the
-// slow path.
+// Until cs_pages_resolve() has found the next allocator, to which malloc and free forward, these maximum values send
+// every call to the slow path.
 uint64_t cs_pages_limit = UINT64_MAX;
 uint64_t cs_pages_map_bytes = UINT64_MAX;
 

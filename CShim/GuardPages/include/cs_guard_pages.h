@@ -51,7 +51,7 @@ typedef struct cs_pages_counts {
   uint64_t no_page;   // allocations or frees for which the system refused to change the page's protection
   uint64_t unarmed;   // freed objects that were not guarded, because SIGSEGV had another handler than the shield's
   uint64_t incidents;
-  uint64_t opened; // slots that were made accessible after an invalid access, and are not used again
+  uint64_t opened; // pages of slots, and guard pages, that were made accessible after an invalid access
 } cs_pages_counts;
 
 void cs_pages_count(cs_pages_counts *ret_counts);

@@ -14,8 +14,8 @@
 #define CS_GUARD_SITES      1024 // the maximum number of records
 #define CS_GUARD_FILE_BYTES 96   // maximum length of "Module/File.swift"; of a longer name, only the end is kept
 
-// The kind of guard that detects uses of freed objects. The ring shows its faults as use-after-free incidents of a
-// class, and the faults of all other kinds as guard incidents.
+// The kind of guard that detects that the handle of a C callback is used after its object was deallocated. The ring
+// shows its faults as use-after-free incidents of a class, and the faults of all other kinds as guard incidents.
 #define CS_GUARD_KIND_HANDLE 24
 
 // The source location of a guard. The file name is UTF-8 without a terminator. The functions read the file name only

@@ -64,9 +64,9 @@ typedef struct cs_shim_control {
 } cs_shim_control;
 
 // The program's callback for control messages. The shield calls it for each message, on one of its own threads. If
-// crashd requests nothing after the process has attached, the callback gets one CS_CONTROL_SWEEP of round 0, which
-// revokes earlier controls. Returns the result to send to crashd. Stores in `ret_count` how many classes or guard kinds
-// the message changed.
+// crashd sends no control when the process attaches, the callback gets one CS_CONTROL_SWEEP of round 0, which revokes
+// earlier controls. Returns the result to send to crashd. Stores in `ret_count` how many classes or guard kinds the
+// message changed.
 typedef cs_control_result (*cs_shim_control_function)(const cs_shim_control *control, uint32_t *ret_count);
 
 // Whether crashd is allowed to change settings in the process.
@@ -192,9 +192,9 @@ void cs_shim_set_record_function(cs_shim_record_function *function);
 bool cs_shim_handles_faults(void) SIGNAL_SAFE;
 
 // Stores the return addresses on the stack of the calling thread, beginning with the innermost frame. The list begins
-// with the return address `first`, or, if no frame has it, with the caller of this function. Returns the number of
-// stored addresses, at most `limit` and CS_RING_INCIDENT_FRAME_LIMIT. Returns 0 if too many threads call this function
-// at the same time. The function takes one or two microseconds, and takes no lock.
+// with the return address `first`, or, if no frame has it, with an address in this function. Returns the number of
+// stored addresses, at most `limit`. Returns 0 if too many threads call this function at the same time. The function
+// takes one or two microseconds, and takes no lock.
 size_t cs_shim_stack_here(uint64_t first, uint64_t *ret_pcs, size_t limit) SIGNAL_SAFE;
 
 // Stores the stack of the thread that a signal interrupted. `context` is the handler's `ucontext_t`. The first stored
@@ -271,8 +271,8 @@ const char *cs_shim_containment_variable(void);
 // containment does not work, or NULL. cs_shim_contained_probe() can find further reasons later.
 const char *cs_shim_containment_start(const cs_shim_containment *containment);
 
-// The first function returns whether requests can be contained, the second whether the process is draining. Any thread
-// may call these functions.
+// The first function returns whether a trap in a contained request is contained or begins a drain, the second whether
+// the process is draining. Any thread may call these functions.
 bool cs_shim_containment_is_on(void);
 bool cs_shim_containment_is_draining(void);
 // Returns the reason why containment does not work although it was started, or NULL.

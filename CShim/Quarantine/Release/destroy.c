@@ -69,8 +69,8 @@ static void put(cs_class *class, cs_object *object, cs_mode policy, const void *
 
 // Finds the record of an object's last release. The object is in a slot, waits for the reaper, or is the previous
 // object of a slot, which another thread is about to free. The record of a previous object (freed-object record) is
-// used only if the object points to the zombie, the metadata copy for objects in quarantine: otherwise, the record
-// belongs to an earlier object at the same address.
+// used only if the object points to the zombie, the metadata copy for objects in quarantine: otherwise, the record can
+// belong to an earlier object at the same address.
 static bool find_record(const cs_class *class, const cs_object *object, cs_slot *ret_slot) {
   return cs_table_find(class, object, ret_slot) || cs_reaper_find(object, ret_slot) ||
          (__atomic_load_n(&object->metadata, __ATOMIC_ACQUIRE) == class->zombie &&

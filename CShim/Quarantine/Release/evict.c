@@ -24,8 +24,8 @@ static void clear_strong(uint64_t *counts) {
   }
 }
 
-// Checks an object before its eviction. If the object was retained or written to, reports this. Returns false if the
-// object stays in quarantine until its slot is evicted the next time (a second round).
+// Checks an object before its eviction. Returns false if the object was retained and stays in quarantine until its slot
+// is evicted the next time (a second round). Otherwise, reports whether it was retained or written to.
 static bool audit(cs_class *class, cs_slot *slot, cs_object *object, bool is_written, bool is_last) {
   uint64_t *const counts = cs_object_counts(object);
   const uint64_t drift = cs_counts_strong(__atomic_load_n(counts, __ATOMIC_ACQUIRE));

@@ -1,5 +1,5 @@
-// Puts an object into a slot of its class, in the most frequent case: the class has the policy zero or diagnose, no
-// stack is recorded, and the fields are two words. On x86-64, this code is in assembly.
+// Puts an object into a slot of its class. Precondition: the class has the policy zero or diagnose, no stack is
+// recorded, and the fields are two words. On x86-64, this code is in assembly.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED && defined(__aarch64__)

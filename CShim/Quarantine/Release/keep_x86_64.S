@@ -1,7 +1,7 @@
-// Puts an object into a slot of its class, in the most frequent case: the class has the policy zero or diagnose, no
-// stack is recorded, and the fields are two words. The code does the same as cs_queue_put (queue.h), but writes the
-// fields last. It needs no stack frame and saves no register. In all other cases, it opens a stack frame and calls a C
-// function.
+// Puts an object into a slot of its class. Precondition: the class has the policy zero or diagnose, no stack is
+// recorded, and the fields are two words. The code does the same as cs_queue_put (queue.h), but writes the fields last.
+// If it evicts an unchanged object from the next slot, it needs no stack frame and saves no register. Otherwise (labels
+// 3 to 6), it calls a C function.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED && defined(__x86_64__)
@@ -127,8 +127,7 @@
   movq %rax, OBJECT_ISA(%rdi)
   jmpq *free@GOTPCREL(%rip)
 
-3:// cs_queue_turn(class): the object is sampled and goes to the explorer, or this is the first turn of a new round
-  // (turn.h).
+3:// cs_queue_turn(class, turn): the turn is not below the bound (class.h).
   pushq %rcx
   .cfi_adjust_cfa_offset 8
   movq %rcx, %rdi

@@ -1,6 +1,6 @@
-// The slow path that puts an object into a slot of its class, and the eviction of all objects of a class. The slots of
-// a class are a queue: the object that was released first is evicted first. Threads share only atomic counters and the
-// slots. If another thread has locked a slot, this thread tries the next slot and does not wait.
+// The slow path that puts an object into a slot of its class, and the eviction of all objects of a class. Most slots of
+// a class form a queue (class.h): the object that was released first is evicted first. Threads share only atomic
+// counters and the slots. If another thread has locked a slot, this thread tries the next slot and does not wait.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -37,7 +37,8 @@ _Static_assert(offsetof(cs_object, metadata) == 0 && offsetof(cs_object, counts)
 _Static_assert(CS_LIBC_THREAD_OFFSET == 0x2d0, "glibc's offset");
 #endif
 
-// Returns the encoded size of an object's memory (CS_LABEL_SIZE in slot.h), for any allocator.
+// Returns the encoded size of an object's memory (CS_LABEL_SIZE in slot.h), for any allocator. With another allocator
+// than glibc's, this is the usable size plus a header of 8 bytes, rounded up to a multiple of 16.
 static uint64_t size_of(cs_object *object) {
   return cs_label_size_of(cs_heap_is_glibc ? cs_chunk_bytes(object) : malloc_usable_size(object) + 23);
 }
@@ -83,7 +84,7 @@ static bool make_room(cs_class *class, cs_slot *slot, cs_object *old, bool is_la
   return true;
 }
 
-// Returns the record number (slot.h) for the first object of the slot.
+// Returns the record number (slot.h) of a slot that was never used. cs_slot_fill_in() adds the stride to it.
 static uint32_t first_number(const cs_class *class, const cs_slot *slot) {
   const bool is_explorer = slot < class->slots;
   const uint32_t index = (uint32_t)(is_explorer ? class->slots - 1 - slot : slot - class->slots);

@@ -1,7 +1,7 @@
-// The fast path of a last release, which puts the object into a slot of its class. The slots of a class are a queue:
-// the new object replaces the one that was released first. The functions are inlined, and optimized for the most
-// frequent case: all slots are in use, and the next slot contains an object of the same size and policy. In this case,
-// the only call is that of free() at the end, so no registers need to be saved.
+// The fast path of a last release, which puts the object into a slot of its class. Most slots of a class form a queue
+// (class.h): the new object replaces the one that was released first. The functions are inlined, and optimized for the
+// most frequent case: all slots are in use, and the next slot contains an object of the same size and policy. In this
+// case, the only call is that of free() at the end, so no registers need to be saved.
 #ifndef CS_QUARANTINE_QUEUE_H
 #define CS_QUARANTINE_QUEUE_H
 
@@ -24,7 +24,7 @@
 
 #pragma GCC visibility push(hidden)
 
-// Sets the maximum number of objects of a class in quarantine.
+// Sets the maximum number of objects of a class in quarantine. The explorer (turn.h) has up to a fifth more.
 void cs_queue_resize(cs_class *class, uint32_t limit);
 // Evicts all objects of the class. If the reaper's queue is full, waits without a time limit until the reaper has
 // emptied it.
@@ -43,8 +43,8 @@ CS_LAST_RESORT void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_m
 // slot, and this function selects another slot.
 CS_LAST_RESORT void cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, cs_object *object, cs_mode policy,
                                       const void *frame);
-// Evicts the objects of a class whose listing ended while this thread put an object into a slot. Frees `old`, the
-// object that this thread took from the slot, at once.
+// Evicts the objects of a class that was unlisted or drained (cs_quarantine_drain) while this thread put an object into
+// a slot. Frees `old`, the object that this thread took from the slot, at once.
 CS_LAST_RESORT void cs_queue_take_back(cs_class *class, cs_object *old);
 
 #pragma GCC visibility pop
@@ -99,7 +99,8 @@ static inline void cs_slot_fill_in(cs_class *class, cs_slot *slot, cs_object *ob
   }
 }
 
-// Publishes the object in its slot. Returns false if the class was unlisted, so that the object must be evicted again.
+// Publishes the object in its slot. Returns false if the class was unlisted or is drained, so that the object must be
+// evicted again.
 static inline bool cs_queue_publish(cs_class *class, cs_slot *slot, cs_object *object, bool has_replaced) {
   // Makes the object a zombie (lets it point to the metadata copy of its class) before the slot is unlocked. As soon as
   // the slot is unlocked, another thread can evict the object and free it.

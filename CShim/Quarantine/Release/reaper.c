@@ -51,7 +51,7 @@ _Atomic uint64_t cs_reaper_most = (1 << 20) / CS_WAITING_SHARE;
 static _Atomic uint32_t call;       // the futex on which the reaper sleeps
 static _Atomic uint32_t has_done;   // the futex on which threads sleep that wait for the reaper
 static _Atomic uint32_t is_resting; // whether the reaper sleeps until a thread wakes it
-static _Atomic uint32_t is_pressed; // whether the queue was full when an object arrived since the last pause
+static _Atomic uint32_t is_pressed; // whether the queue was full when an object arrived since the last pause began
 _Atomic uint32_t cs_reaper_is_running;
 _Atomic uint32_t cs_reaper_is_parked;
 static _Atomic uint32_t waiters; // the number of threads that wait for the reaper
@@ -95,8 +95,8 @@ static cs_slot record_of(const waiting *place) SIGNAL_SAFE {
 void cs_reaper_prepare(void) {
   const uint64_t most = atomic_load(&cs_reaper_most);
   uint64_t places = PLACES;
-  // If the limit for waiting objects is below the default, halves the number of entries until there is one for each 2 ×
-  // SHARE bytes or fewer. A smaller queue leaves more of the budget for objects.
+  // If the limit for waiting objects is below the default, halves the number of entries until each entry has at least
+  // 2 × SHARE bytes of the limit, but not below PLACES_LEAST. A smaller queue leaves more of the budget for objects.
   while (places > PLACES_LEAST && most < PLACES * SHARE && most < SHARE * places * 2)
     places /= 2;
   mask = places - 1;

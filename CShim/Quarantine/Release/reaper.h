@@ -9,8 +9,8 @@
 
 bool cs_reaper_start(void);
 
-// Objects that wait for the reaper can use this fraction of the memory budget: 1/8, or 1/10 if the budget is below the
-// default.
+// Objects that wait for the reaper can use this fraction of the memory budget, in addition to the objects in slots:
+// 1/8, or 1/10 if the budget is below the default.
 #define CS_WAITING_SHARE       8
 #define CS_WAITING_SHARE_SMALL 10
 extern _Atomic uint64_t cs_reaper_most;

@@ -90,7 +90,8 @@ static inline const uint64_t *cs_metadata_words(const cs_metadata *metadata) {
 // the two words before this address.
 bool cs_metadata_is_class(const cs_metadata *metadata, uint32_t descriptor_flags);
 
-// A method in the vtable. Its word in the metadata and its descriptor refer to the same code.
+// A method in the vtable. In the metadata of the class that introduced it, its word and its descriptor refer to the
+// same code. A subclass can override it.
 typedef struct cs_method {
   uint32_t word; // index of the word in the metadata
   bool is_async; // whether the word points to an async function pointer, and not to code

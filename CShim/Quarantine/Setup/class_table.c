@@ -177,7 +177,7 @@ bool cs_quarantine_class(uint32_t index, cs_quarantine_counts *ret_counts) {
   return true;
 }
 
-// Pauses the admission of objects to the quarantine during a drain. Otherwise, the drain might never end while other
+// Pauses or resumes the admission of objects to the quarantine. Without a pause, a drain might never end while other
 // threads release objects.
 static void pause_all(bool is_paused) {
   pthread_mutex_lock(&lock);

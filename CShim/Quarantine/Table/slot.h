@@ -107,9 +107,9 @@ static inline uint32_t cs_slot_bytes(const cs_slot *slot) {
 }
 
 // A record number identifies a record. It consists of the index of the class, a bit that is set for slots of the
-// explorer (turn.h), and an ordinal. The ordinal of the first object in a slot is the slot's index, and each further
-// object in the slot increases it by a stride. With this stride, 2^20 divided by the golden ratio, about 400,000
-// successive objects of a class have different ordinals, for any limit of the class.
+// explorer (turn.h), and an ordinal. The ordinal starts at the slot's index, and each object in the slot increases it
+// by a stride. With this stride, 2^20 divided by the golden ratio, about 400,000 successive objects of a class have
+// different ordinals, for any limit of the class.
 #define CS_NUMBER_CLASS_BITS    11
 #define CS_NUMBER_EXPLORER      (UINT32_C(1) << CS_NUMBER_CLASS_BITS)
 #define CS_NUMBER_ORDINAL_SHIFT (CS_NUMBER_CLASS_BITS + 1)

@@ -1,5 +1,5 @@
 // Quarantines deallocated objects of listed classes, and records accesses to them (use-after-free). An object in
-// quarantine keeps its memory until a later object takes its place (eviction) and its memory is freed.
+// quarantine keeps its memory until it is evicted, in most cases because a later object takes its place.
 //
 // Any thread may call these functions. A signal handler may call only the functions whose comments allow it.
 #ifndef CS_QUARANTINE_H
@@ -43,8 +43,8 @@ const char *cs_quarantine_unavailable(void);
 // Lists a class: its objects then go to the quarantine at their last release. Under the policy CS_MODE_ABSORB, the
 // deinit runs at eviction, and the object stays intact until then. Under CS_MODE_ZERO and CS_MODE_DIAGNOSE, the deinit
 // runs at the last release. After the deinit, the fields are filled with empty values (CS_MODE_ZERO), or with a label
-// that identifies the record of the last release (CS_MODE_DIAGNOSE). `limit` is the maximum number of objects in
-// quarantine.
+// that identifies the record of the last release (CS_MODE_DIAGNOSE). `limit` is the maximum number of the class's
+// objects in quarantine. The explorer (turn.h) keeps up to a fifth more.
 cs_quarantine_error cs_quarantine_list(const void *metadata, cs_mode policy, uint32_t limit);
 // Unlists a class. The objects of the class leave the quarantine. Other objects of the class are deallocated as usual
 // at their last release. Returns false if the class was not listed.
@@ -61,8 +61,8 @@ void cs_quarantine_drain(void);
 // as pointers, because this library is not linked to them.
 typedef void cs_quarantine_incident_sink(const cs_ring_incident *incident) SIGNAL_SAFE;
 typedef cs_ring_class *cs_quarantine_class_sink(const cs_ring_class *class);
-// Sets the callbacks. Classes that are already listed are also published to the new callbacks. Only the first call has
-// an effect.
+// Sets the callbacks, and publishes the classes that are already listed. A class for which an earlier callback has
+// returned counters is not passed to the new callback.
 void cs_quarantine_show(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes);
 
 // Publishes, as incidents, which objects in quarantine and which freed objects the registers of a crash point to: their

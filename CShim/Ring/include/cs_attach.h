@@ -34,7 +34,7 @@
 #define CS_CONTROL_LIMIT_BYTES      1024 // maximum size of a message
 #define CS_CONTROL_NAME_LIMIT_BYTES 512
 #define CS_CONTROL_ID_LIMIT_BYTES   64 // maximum size of a report's ID
-// The maximum number of control messages on one connection that crashd sends before it has received an answer. Even the
+// The maximum number of control messages on one connection that crashd has sent and that are not answered yet. Even the
 // smallest socket buffer has space for so many messages.
 #define CS_CONTROL_UNANSWERED_LIMIT 32u
 

@@ -19,7 +19,7 @@
 #define CS_RECORD_LINE_RING_LIMIT_BYTES 131072
 
 // A payload consists of a head, pieces, and 4 bytes with the CRC-32C of all bytes before them. All numbers are
-// little-endian. A `cut_…` field contains the number of items that did not fit into the line; UINT16_MAX: this number
+// little-endian. A `cut_…` field contains the number of items of the ring that the line omits; UINT16_MAX: this number
 // or more.
 typedef struct cs_record_line_head {
   uint16_t bytes; // of the whole payload, with the head and the CRC

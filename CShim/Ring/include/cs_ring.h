@@ -1,8 +1,8 @@
 // The layout of the ring: a sealed memfd that the program's process writes and crashd reads. It contains tables; the
-// crash records are in slots. To commit a record is to mark it as complete. A generation is the number of times that an
-// entry was claimed. Only this file and the headers cs_ring_limits.h, cs_ring_incident.h and cs_ring_containment.h
-// define the layout. docs/ring-format.md explains the states. A change of an assertion in cs_ring.c requires a new
-// CS_RING_VERSION.
+// crash records are in slots. To commit a record is to mark it as complete. A generation is a number that grows from
+// one use of an entry to the next. Only this file and the headers cs_ring_limits.h, cs_ring_incident.h and
+// cs_ring_containment.h define the layout. docs/ring-format.md explains the states. A change of an assertion in
+// cs_ring.c requires a new CS_RING_VERSION.
 #ifndef CS_RING_H
 #define CS_RING_H
 
@@ -338,7 +338,7 @@ typedef struct cs_ring_slot {
   uint8_t stack[CS_RING_STACK_LIMIT_BYTES];
 } cs_ring_slot;
 
-// What a thread that did not crash writes in the thread sweep. The entry's CRC includes all fields.
+// The data that the thread sweep collects about a thread that did not crash. The entry's CRC includes all fields.
 typedef struct cs_ring_thread_record {
   uint64_t blocked_signals; // the thread's signal mask if it did not answer, else 0
   int32_t tid;

@@ -55,18 +55,18 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_verdict_reason : 
   CS_RING_VERDICT_REASON_LIBC = 4,         // the stack contains the C library or the loader
   CS_RING_VERDICT_REASON_DISPATCH = 5,     // the stack contains Dispatch
   CS_RING_VERDICT_REASON_GLOBAL = 6,       // the thread initializes a lazy global
-  CS_RING_VERDICT_REASON_CONCURRENCY = 7,  // the stack contains frames of Swift's concurrency library that may hold a
-                                           // lock
+  CS_RING_VERDICT_REASON_CONCURRENCY = 7,  // Swift's concurrency library calls the code, and not just as a task of its
+                                           // pool
   CS_RING_VERDICT_REASON_ACTOR = 8,        // the task runs on an actor
   CS_RING_VERDICT_REASON_STREAM = 9,       // the thread holds the lock of stdin, stdout or stderr
   CS_RING_VERDICT_REASON_TASK = 10,        // the thread runs no task
   CS_RING_VERDICT_REASON_REQUEST = 11,     // the task has no contained request
   CS_RING_VERDICT_REASON_NOT_TRAP = 12,    // the signal is not from a trap instruction
-  CS_RING_VERDICT_REASON_FOREIGN = 13,     // the trap, or a frame of its stack, is in an image not compiled from Swift
+  CS_RING_VERDICT_REASON_FOREIGN = 13,     // the trap, or a frame of its stack, is in an image without Swift code
   CS_RING_VERDICT_REASON_CHILD = 14,       // not used: containment is off in a forked child
   CS_RING_VERDICT_REASON_SENT = 15,        // a process sent the signal
-  CS_RING_VERDICT_REASON_SHIELD = 16,      // the thread holds a lock of the shield, or is the shield's thread of the
-                                           // answers
+  CS_RING_VERDICT_REASON_SHIELD = 16,      // the thread holds a lock of the shield, or is the shield's thread
+                                           // that answers callers
   CS_RING_VERDICT_REASON_CORRUPT = 17,     // a crash or a failed heap check of the C library came before
   CS_RING_VERDICT_REASON_REPLACED = 18,    // other code has replaced the shield's handler
   CS_RING_VERDICT_REASON_RUNTIME = 19,     // the trap is in the Swift runtime

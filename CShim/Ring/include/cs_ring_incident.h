@@ -111,7 +111,7 @@ typedef struct cs_ring_incident {
   uint32_t kind;   // an enum that depends on the source, such as cs_ring_dangling
   uint32_t mode;   // cs_mode
   uint32_t flags;
-  uint32_t id;   // the number of the record of the object's last release (record number)
+  uint32_t id;   // quarantine: the record number of the object's last release; guard pages: the slot's generation
   uint32_t word; // index of the called method's word in the vtable
   int32_t use_tid;
   int32_t free_tid;

@@ -53,7 +53,7 @@
 #define CS_RING_RECORD_PADDING_BYTES       2820 // padding before the stack, which begins at the offset 16 KiB of a slot
 
 // The state of a slot is in the lowest two bits of cs_ring_slot.state. The higher bits contain the slot's generation
-// (how often it was claimed).
+// (cs_ring.h).
 #define CS_RING_STATE_FREE      0u
 #define CS_RING_STATE_WRITING   1u
 #define CS_RING_STATE_COMMITTED 2u

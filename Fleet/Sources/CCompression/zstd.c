@@ -5,8 +5,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-// RFC 9659 limits the window of the content coding `zstd` to 8 MiB. Without this limit, libzstd would allocate any
-// window that a frame demands.
+// RFC 9659 limits the window of the content coding `zstd` to 8 MiB. By default, libzstd would allocate a window of up
+// to 128 MiB if a frame demands it.
 enum { WINDOW_LOG = 23 };
 
 /// Returns whether the bytes begin with the magic number of a frame or of a skippable frame.

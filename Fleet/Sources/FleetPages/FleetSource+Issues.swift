@@ -113,7 +113,7 @@ extension FleetSource {
       group by 1 order by 2 desc, 1 limit 100
       """)
 
-  // Only whole reports contain these properties. Therefore the statement counts them in the newest 100 reports.
+  // Only whole reports contain all of these properties. Therefore the statement counts them in the newest 100 reports.
   private static let sample = Statement(
     name: "page_issue_sample",
     sql: """

@@ -12,9 +12,9 @@ public struct FleetLimits: Sendable, Equatable {
   public var request_s = 30
   /// The time within which a whole request has its answer, in seconds.
   ///
-  /// This time exceeds one wait for the database server, which takes 45 s at most. A call can repeat such a wait up to
-  /// three times, and then last longer than the client's connection. The client then sends the batch again, which
-  /// changes nothing.
+  /// This time exceeds one wait for the database server, which takes 45 s at most. A call can consist of
+  /// several such waits, and then last longer than the client's connection. The client then sends the batch again,
+  /// which changes nothing.
   public var answer_s = 120
   /// The time for which a connection may be idle between requests, in seconds.
   public var idle_s = 75

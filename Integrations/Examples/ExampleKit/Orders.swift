@@ -6,8 +6,9 @@ internal import Dispatch
   internal import Darwin
 #endif
 
-/// The requests for orders that wait. A test lets a request continue by a line with its ID on the server's standard
-/// input.
+/// The requests for orders that wait.
+///
+/// A test lets a request continue by a line with its ID on the server's standard input.
 public actor Orders {
   private var waiting: [String: CheckedContinuation<Void, Never>] = [:]
 

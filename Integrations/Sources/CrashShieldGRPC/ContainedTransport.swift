@@ -12,8 +12,8 @@ public import GRPCCore
 /// ```
 ///
 /// If an RPC traps, the RPC ends with the status `internalError`, and the other RPCs continue. The report of a crash
-/// names the method, the ID and the trace of the RPC. If containment is off, the transport only registers each RPC as a
-/// request for reports, and a trap ends the process.
+/// names the method, the ID and the trace of the RPC. If containment is off, the transport only registers each RPC, so
+/// that reports name it, and a trap ends the process.
 ///
 /// The operation of an RPC is the name of its method. The client chooses this name, even if the server has no such
 /// method.

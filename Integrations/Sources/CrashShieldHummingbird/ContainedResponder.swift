@@ -13,7 +13,7 @@ internal import NIOCore
 ///
 /// If a request traps, the responder answers with the status 500 and closes the connection. The other requests
 /// continue. The report of a crash names the route, the ID and the trace of the request. If containment is off, the
-/// responder only registers each request for reports, and a trap ends the process.
+/// responder only registers each request, so that reports name it, and a trap ends the process.
 ///
 /// Use this responder instead of a middleware. After a trap, abandoned work of the request can still run, and must not
 /// use memory of its caller. The closure `next` of a middleware is in such memory, so a middleware cannot contain a

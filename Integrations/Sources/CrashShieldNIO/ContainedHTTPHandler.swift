@@ -19,7 +19,7 @@ public import NIOHTTP1
 ///
 /// If a request traps, the handler answers with the status 500 and closes the connection. Requests on other connections
 /// continue. The report of a crash names the operation, the header `X-Request-ID` and the trace of the request. If
-/// containment is off, the handler only registers each request for reports, and a trap ends the process.
+/// containment is off, the handler only registers each request, so that reports name it, and a trap ends the process.
 ///
 /// The code of a channel handler runs on an event loop. A trap on an event loop cannot be contained, because all
 /// connections of the loop need its thread. Therefore this handler calls `respond` in a task. `respond` must not move

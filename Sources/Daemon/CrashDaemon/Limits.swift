@@ -49,9 +49,9 @@ public struct Limits: Sendable, Equatable {
 
   /// How long a command that changes a policy waits until the affected processes have applied the change.
   public var control_ms = 2_000
-  /// A new process of a program gets a message about the program's last crash.
+  /// The maximum time for which crashd waits for the reports of one earlier process of a program.
   ///
-  /// This is the maximum time for which crashd waits for the report of that crash before it sends the message.
+  /// crashd waits for them before it sends a new process of the program the message about the program's last crash.
   public var lastCrash_ms = 30_000
   /// The maximum number of programs of all users for which crashd stores use-after-free statistics.
   public var danglingServices = 1_024

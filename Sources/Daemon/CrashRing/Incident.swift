@@ -1,6 +1,9 @@
 internal import CShimRing
 
-/// A non-fatal incident (a fault that the process survived), as the shield's library in the process recorded it.
+/// An incident, as the shield's library in the process recorded it.
+///
+/// An incident is a fault, which the process usually survives. An incident can also be an object whose address a
+/// register contained at a crash (`isOfCrash`).
 public struct Incident: Sendable, Equatable {
   /// The part of the in-process library that recorded the incident.
   public enum Source: Sendable, Equatable {
@@ -26,7 +29,7 @@ public struct Incident: Sendable, Equatable {
     case diagnose
     /// The incident was only recorded.
     case observe
-    /// The process was configured to crash at the incident.
+    /// The process was configured to crash at the incident, or the incident is a freed-object record (`isFreedRecord`).
     case crash
     /// A mode that this version of crashd does not define.
     case other(UInt32)
@@ -56,7 +59,8 @@ public struct Incident: Sendable, Equatable {
   public var last_ns: UInt64
   /// For a method call, the address of the called method.
   ///
-  /// For guard pages, the value is the accessed address. For all other incidents, it is nil.
+  /// For guard pages, the value is the accessed address. For an object at a crash (`isOfCrash`), it is the faulting
+  /// address of the crash; nil if this address is 0. For all other incidents, it is nil.
   public var method: UInt64?
   /// For a method call, the index of the word in the class's method table that the call used.
   public var word: UInt32

@@ -11,7 +11,7 @@ extension RingContents {
     public var obstacle: CrashReport.Containment.Obstacle?
     /// The maximum number of traps that the process contains.
     public var budget: UInt32 = 0
-    /// The number of traps that the process contained.
+    /// The number of traps of requests that the process contained.
     public var contained: UInt32 = 0
     /// The drain; nil if none has begun.
     public var drain: Drain?

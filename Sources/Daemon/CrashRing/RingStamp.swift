@@ -9,7 +9,7 @@ internal import CShimRing
 public struct RingStamp: Sendable, Equatable {
   /// The states of the slots and threads, and the loss counters of the header.
   let words: [UInt64]
-  /// Whether no crash record was incomplete when the stamp was read.
+  /// Whether all crash records, and the records of all sampled threads, were committed when the stamp was read.
   public let isSettled: Bool
 }
 

@@ -199,7 +199,7 @@ extension ReportStore {
 
   /// Returns the highest number that the store has assigned to an event.
   ///
-  /// The event with this number may no longer exist, because a newer version of its report replaced it.
+  /// The event with this number may no longer exist, because its report was replaced by a newer version or removed.
   static func newestSequence(in database: Database) throws -> Int64 {
     try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'reports'") ?? 0
   }

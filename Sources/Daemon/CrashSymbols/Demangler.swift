@@ -111,8 +111,8 @@ public enum Demangler: Sendable {
   public static func isMerged(_ mangled: String) -> Bool {
     guard isSwift(mangled) else { return false }
     let stem = stem(of: mangled)
-    // The compiler marks merged functions in its last step, so only the full name of a merged function begins with
-    // "merged ". No full name begins with an identifier of the program.
+    // The compiler marks merged functions in its last step, so the full name of a merged function begins with
+    // "merged ". The full name of a local function that the program calls `merged` also begins in this way.
     return SwiftRuntimeDemangler.shared.full(stem)?.utf8.starts(with: "merged ".utf8) ?? false
   }
 }

@@ -12,8 +12,8 @@
 /// | pages     | number of ranges before a page  | a page is 128 bytes of code; the last item counts all ranges    |
 /// | ranges    | location                        | sorted by address; a range ends where the next one starts       |
 /// | locations | context, line and column        | 20 bits of line above 12 bits of column                         |
-/// | contexts  | function, file, parent, line    | the part of a function in one file, inlined at one location     |
-/// | functions | name, entry, file, line         | entry: first byte, or ``none`` if inlined; line: declaration    |
+/// | contexts  | function, file, parent, line    | the part of a function in one file, and where it was inlined    |
+/// | functions | name, entry, file, line         | entry: first byte, ``none`` if inlined; file, line: declaration |
 /// | starts    | one byte for each range         | the offset of the range's start in its page                     |
 /// | strings   | UTF-8, each ended by a zero byte | the first is empty; names are linkage names, files absolute paths |
 ///

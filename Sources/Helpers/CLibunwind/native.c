@@ -5,8 +5,8 @@
 #include <string.h>
 
 // PC is the DWARF number of the program counter. On AArch64, a function that calls no other function can have no frame,
-// so its stack pointer equals that of its caller. LEAF is the number of unwind steps that may leave the stack pointer
-// unchanged.
+// so its stack pointer equals that of its caller. LEAF is the number of unwind steps, from the first one on, that may
+// leave the stack pointer unchanged.
 #if defined(__aarch64__)
 enum { PC = 32, LEAF = 1 };
 #else

@@ -1,6 +1,6 @@
 internal import CShimGuardPages
 
-/// An invalid use of guarded memory by this process: of the page that a sampled object has for itself.
+/// An invalid use of guarded memory by this process: of a sampled object's own page, or of a guard page next to it.
 ///
 /// Equal faults at the same call site are one incident, with the details of the first fault. crashd also receives these
 /// incidents.

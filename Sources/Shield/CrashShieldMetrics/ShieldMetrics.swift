@@ -4,10 +4,13 @@ internal import Synchronization
 
 /// Publishes the shield's counters of this process to a metrics backend.
 ///
-/// | metric | kind | dimensions | |---|---|---| | `crash_shield_guard_incidents` | counter | `kind`: the guard kind | |
-/// `crash_shield_dangling_uses` | counter | `class`, `kind`: the access kind of the use-after-free | |
-/// `crash_shield_incidents_lost` | counter | | | `crash_shield_quarantine_bytes` | gauge | | | `crash_shield_started` |
-/// gauge, 0 or 1 | |
+/// | metric | kind | dimensions |
+/// |---|---|---|
+/// | `crash_shield_guard_incidents` | counter | `kind`: the guard kind |
+/// | `crash_shield_dangling_uses` | counter | `class`, `kind`: the access kind of the use-after-free |
+/// | `crash_shield_incidents_lost` | counter | |
+/// | `crash_shield_quarantine_bytes` | gauge | |
+/// | `crash_shield_started` | gauge, 0 or 1 | |
 ///
 /// The shield counts the events, and this type publishes the increase since the last update:
 ///

@@ -1,6 +1,6 @@
 public import CrashProtocol
 
-/// Calls methods by name. Use this for a method for which this version of the library has no function.
+/// Calls methods by name, for methods for which this version of the library has no function.
 extension CrashClient {
   /// Calls a method, such as `io.crashshield.Crashd.Status`, and returns the parameters of the reply.
   public func call(method: String, parameters: JSONValue = .object([:])) throws(ClientError) -> JSONValue {

@@ -5,7 +5,9 @@ public import CrashReport
 ///
 /// Each sink is used by one thread only.
 public protocol Sink: Sendable {
-  /// The name of the sink's cursor in crashd, and the prefix of its log lines. The name is one word, such as `journal`.
+  /// The name of the sink's cursor in crashd, and the prefix of its log lines.
+  ///
+  /// The name is one word, such as `journal`.
   var name: String { get }
   /// Sends one event and waits for the outcome.
   func deliver(_ event: SinkEvent) -> Delivery

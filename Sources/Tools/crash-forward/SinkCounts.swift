@@ -11,7 +11,7 @@ public struct SinkCounts: Sendable, Equatable {
   public var expired = 0
   /// The number of events that crashd's retention removed before they were read.
   public var lost = 0
-  /// The number of skipped duplicates: crashes that crashd sent again with the same group.
+  /// The number of skipped duplicates: crashes that crashd sent again without new data for the sink.
   public var repeated = 0
   /// The number of requests of the fleet (asks) that this host refused.
   public var refusedAsks = 0

@@ -162,7 +162,7 @@ enum Completions {
 
   static var states: [String] {
     lines([
-      ("new", "first seen in the newest of several builds"), ("open", "not marked as fixed"),
+      ("new", "first seen in the newest of several builds"), ("open", "neither new, resolved nor regressed"),
       ("resolved", "marked as fixed"), ("regressed", "crashed again after it was resolved"), ("all", "in any state"),
     ])
   }

@@ -4,8 +4,9 @@ import Testing
 /// Tests that a crashing process ends in the same way with and without the shield.
 @Suite(.sharedDaemon, .serialized)
 struct ExitStatusTests {
-  /// The scenarios without those that set environment variables, which enable Swift's backtracer: the backtracer prints
-  /// its own run time, which differs from run to run.
+  /// The scenarios that set no environment variables.
+  ///
+  /// One of the others enables Swift's backtracer, which prints its own run time, and this differs from run to run.
   private static let runnable = Scenario.runnable.filter(\.environment.isEmpty)
 
   @Test("the exit status and the core dump are the same as without the shield", arguments: runnable.map(\.name))

@@ -371,8 +371,8 @@ class Load:
                 self.news.wait_for(lambda: self.is_ending or self.under_way() < UNDER_WAY, HOLD_S)
             count += 1
             scenario = chance.choice(self.scenarios)
-            # A process that the test will kill by SIGKILL waits until it is attached: crashd cannot detect the end of
-            # an unattached process.
+            # A process that the test will kill by SIGKILL waits until it is attached: crashd cannot detect the SIGKILL
+            # of an unattached process.
             waits = scenario == DEATH or self.is_always_attached or chance.random() < 0.5
             options = ["--wait-attached"] if waits else []
             crash = Crash(f"fault-{number}-{count}", scenario, options)

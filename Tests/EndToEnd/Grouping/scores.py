@@ -59,7 +59,7 @@ def recall_at_1(crashes: list[tuple[str, str, str, str]]) -> float:
 
     A crash is a label, a build, a group and a coarse key. The first proposal for a crash is its group, if another build
     has it. Otherwise it is the largest group with the crash's coarse key. A crash counts only if another build has its
-    label, and is right if most crashes of the proposal have its label.
+    label, and is right if its label is the most frequent one of the proposal.
     """
     asked = found = 0
     for build in {build for _, build, _, _ in crashes}:

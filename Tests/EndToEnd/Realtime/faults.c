@@ -14,7 +14,7 @@
 #define NOT_HERE 64
 #define WAITS    "main-waits-"
 
-static int waits; // the number of the system call in which the main thread waits
+static int waits; // the index of the system call in which the main thread waits
 
 static void wait_beside_crash(void) {
   cs_fault_main_waits(waits);

@@ -47,7 +47,7 @@ ADDRESS_SPACE_BYTES = 8 << 30
 SURVIVED = 4
 PROBABLE_LIMIT = 0.01
 RECALL_GOAL = 0.85
-# The limit for --slice is less strict, because one of its few crashes changes a share by several percent.
+# The limits for --slice are less strict, because one of its few crashes changes a share by several percent.
 SLICE_PROBABLE_LIMIT = 0.03
 SLICE_RECALL_GOAL = 0.5
 CONTROL_STATES = ("fresh", "churned", "freed", "patterned", "registers")

@@ -97,7 +97,7 @@ private let callLimit_ns: UInt64 = 50_000_000
 
 /// Sends a call, and checks crashd's CPU time for it, which does not depend on the machine's load.
 ///
-/// A call that takes too long is sent twice more, because crashd may have done other work during the call.
+/// A call that takes too long is sent up to twice more, because crashd may have done other work during the call.
 private func watch(_ bytes: [UInt8]) {
   let limit_ns = callLimit_ns * UInt64(bytes.count / 1024 + 1)
   let isCheap = (0..<3).contains { _ in

@@ -1,5 +1,5 @@
-// Confines itself (by seccomp), then tries one operation: `confine-probe WHAT [fetch|image]`. Without a second argument
-// the program is confined like crash-analyse, with `fetch` like crash-fetch, and with `image` like a crash-analyse that
+// Confines itself and then tries one operation: `confine-probe WHAT [fetch|image]`. Without a second argument the
+// program is confined like crash-analyse, with `fetch` like crash-fetch, and with `image` like a crash-analyse that
 // reads an image. Exit status 0: the operation succeeded. 1: the kernel refused the operation.
 #include "cs_confine.h"
 #include <errno.h>

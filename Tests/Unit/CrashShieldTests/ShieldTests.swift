@@ -72,7 +72,7 @@ struct ShieldTests {
   @Test("a failed start returns its error, passes it to the callback, and prints nothing")
   func failedStart() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      // The testing library also prints, but not in the child process.
+      // The testing library also prints, but not during this call.
       let output = unsafe tmpfile().map { unsafe fileno($0) } ?? -1
       guard dup2(output, STDOUT_FILENO) >= 0, dup2(output, STDERR_FILENO) >= 0 else { Glibc.exit(2) }
       let reported = Mutex<[Shield.Status]>([])

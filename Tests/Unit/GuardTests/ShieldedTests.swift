@@ -34,7 +34,7 @@ struct ShieldedTests {
   }
 }
 
-/// A class with an observed property.
+/// A class with observed properties.
 ///
 /// Sendable: only one thread uses the object.
 private final class Cart: ShieldedSubject, @unchecked Sendable {

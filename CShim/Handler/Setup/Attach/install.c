@@ -27,8 +27,8 @@ extern void *__cxa_current_exception_type(void) SIGNAL_SAFE __attribute__((weak)
 // Returns the address of the thread's exception state, whose first field is the exception being handled. This function
 // is weak, too.
 extern void *__cxa_get_globals_fast(void) SIGNAL_SAFE __attribute__((weak));
-// The virtual tables of libstdc++'s two classes, derived from type_info, that describe types with base classes: one
-// base class, or several.
+// The virtual tables of libstdc++'s two classes, derived from type_info, that describe types with base classes: the
+// first for one base class, the second for several or a virtual one.
 extern void *_ZTVN10__cxxabiv120__si_class_type_infoE[] __attribute__((weak));
 extern void *_ZTVN10__cxxabiv121__vmi_class_type_infoE[] __attribute__((weak));
 // A variable of glibc's loader: the address where the first thread's stack began.

@@ -1,6 +1,7 @@
-// Publishes the state of the connection to crashd. The state has a string, for which there are two buffers. The
-// connection's thread writes into the unpublished buffer, and then publishes this buffer. A reader never waits for the
-// writer. A reader repeats its copy if the writer published a state during the copy.
+// Makes the state of the connection to crashd readable for all threads of the process. The state has a string, for
+// which there are two buffers. The connection's thread writes into the unpublished buffer, and then publishes this
+// buffer. A reader never waits for the writer. A reader repeats its copy if the writer published a state during the
+// copy.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

@@ -132,8 +132,8 @@ static bool wait_once(int socket, struct timespec *at_most, bool *ret_is_over) {
   const bool ends_hold = at_most == NULL && is_held;
   if (ends_hold) at_most = &held;
   const long ready = cs_system_call(SYS_ppoll, (long)waits, 2, (long)at_most, 0, CS_KERNEL_SIGNAL_SET_BYTES, 0);
-  // The pause also ends if its remaining time is 0: with frequent messages, ppoll always returns for a message and
-  // never reports the timeout.
+  // The pause also ends if its remaining time is 0: with frequent messages, ppoll can return for a message each time
+  // and never report the timeout.
   if (ends_hold && (ready == 0 || held.tv_nsec == 0)) is_held = false;
   *ret_is_over = (ready == 0 && !ends_hold) || (ready < 0 && ready != -EINTR) || cs_own_are_dismissed();
   struct signalfd_siginfo rung;

@@ -35,8 +35,8 @@ void cs_link_pause(uint64_t duration_ns);
 // incidents that were recorded before the call. The call has no effect if the thread shares the program's table.
 void cs_link_announce_incidents(bool does);
 
-// cs_link_wake: makes the thread return from its wait although no message has arrived. cs_link_can_be_woken: returns
-// whether this works, which needs a separate table.
+// cs_link_wake: wakes the thread although no message has arrived, so that it notices a dismissal. cs_link_can_be_woken:
+// returns whether this works, which needs a separate table.
 bool cs_link_can_be_woken(void);
 void cs_link_wake(void);
 

@@ -58,8 +58,8 @@ static int create(cs_own_thread *thread, size_t stack_bytes) {
   if (result != 0) return result;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   if (stack_bytes > 0) pthread_attr_setstacksize(&attributes, stack_bytes);
-  // The signal mask applies from the thread's first instruction. If a signal is sent to the process, the kernel chooses
-  // a thread that does not block it, so never a thread of the shield.
+  // The signal mask applies from the thread's first instruction. If a signal in this mask is sent to the process, the
+  // kernel chooses a thread that does not block it, so never this thread.
   result = pthread_attr_setsigmask_np(&attributes, &thread->mask);
   if (result == 0) result = pthread_create(&handle, &attributes, begin, thread);
   pthread_attr_destroy(&attributes);

@@ -150,8 +150,8 @@ static cs_shim_error go(const cs_shim_configuration *configuration, bool has_han
   // The ring's field must be set before the hello is sent, because crashd reads the field when it receives the hello.
   cs_process.ring->header.takes_last_crash = configuration->control_function != NULL;
   cs_attach_client_connect();
-  // This process is a child of a fork that did not run the fork handlers, such as a raw fork system call. The handler's
-  // list of crashing threads can still contain threads of the parent, so the child resets it.
+  // This process is a child of a fork that did not run the fork handlers, such as a raw fork system call. The state of
+  // the watchdog and of the shield's other threads is still the parent's, so the child resets it.
   if (cs_watchdog_is_inherited()) {
     cs_watchdog_forget();
     cs_own_threads_forget();

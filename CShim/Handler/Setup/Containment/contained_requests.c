@@ -1,5 +1,5 @@
-// Starts and ends the containment of single requests. A request is armed if a trap in it can be contained, that is,
-// stops only this request's thread.
+// Starts and ends the containment of single requests. A request is armed while its caller waits for it: after a trap in
+// it, the shield resumes the caller.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

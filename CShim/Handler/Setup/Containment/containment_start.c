@@ -21,9 +21,9 @@
 #include "answers.h"
 #include "pool.h"
 
-// If the thread pool is used (pool.h), a drain ends when more than this number of its threads have parked
-// (cs_containment.capacity). The number of processors is not the limit, because new threads take the places of the
-// parked threads.
+// If the thread pool is used (pool.h), a drain ends when more than this number of workers, threads that run tasks, have
+// parked (cs_containment.capacity). The number of processors is not the limit, because new threads take the places of
+// the parked threads.
 #define POOL_CAPACITY 8
 
 // The time for which exit() waits for the end of a drain, and then for the end of the process. Each of the two waits
@@ -31,8 +31,8 @@
 #define EXIT_NS      UINT64_C(10000000000)
 #define EXIT_SECONDS 10
 #define EXIT_TRIES   1000
-// At the end of a drain, the ender waits for threads that write a crash record: until the watchdog's deadline and this
-// margin have passed.
+// At the end of a drain, the ender waits for threads that write a crash record, at most for the watchdog's deadline
+// plus this margin.
 #define RECORD_MARGIN_MS 1000
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;

@@ -4,8 +4,9 @@
 
 #include "cs_ring.h"
 
-// Stores that the process cannot contain traps. A trap in a request then begins a drain: the other requests finish, and
-// the process ends.
+// Stores that the process cannot contain traps. A Swift trap then begins a drain: the requests in flight finish, and
+// the process ends. If the threads of containment cannot be created, there is no drain either: a trap is a crash as
+// usual.
 void cs_containment_refuse(cs_ring_obstacle obstacle);
 
 // Stores that all checks have passed: the process can contain traps, unless another obstacle was found before.

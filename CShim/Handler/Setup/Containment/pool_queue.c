@@ -80,7 +80,7 @@ static job_head *head_of(void *job) {
   return job;
 }
 
-// Returns the index of the list for a job of its priority. The priorities are raw values of Swift's TaskPriority. A job
+// Returns the index of the list for the job's priority. The priorities are raw values of Swift's TaskPriority. A job
 // without a priority (0) goes to the list of the default priority.
 static uint32_t list_of(void *job) {
   const uint32_t priority = head_of(job)->flags >> 8 & 0xff;

@@ -77,7 +77,7 @@ static void probe(void) {
 void cs_shim_contained_probe(void) {
   uint32_t none = 0;
   if (__atomic_load_n(&is_done, __ATOMIC_RELAXED) != 0 || cs_containment_mode() == CS_RING_CONTAINMENT_OFF) return;
-  // If the process has a pool, only the stack of a pool thread contains these functions. The other tasks run on an
+  // If the process has a pool, cs_seat_run() is only on the stacks of the pool's threads. The other tasks run on an
   // executor of the program.
   if (cs_containment_now.has_pool && cs_seat_here() == NULL) return;
   if (__atomic_compare_exchange_n(&is_done, &none, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) probe();

@@ -16,7 +16,7 @@ struct cs_seat {
   cs_seat *next_idle;             // the pool's lock protects this field
   void *next_job;                 // the job to run next, which no other seat can take; NULL: none
   uint32_t next_job_runs;         // how many jobs in a row came from `next_job`
-  uint32_t turns;                 // how many jobs the seat took from the pool's queue
+  uint32_t turns;                 // how many times the seat took a job from the pool's queue without waiting
   uint64_t jobs;                  // atomic: how many jobs have begun
 };
 

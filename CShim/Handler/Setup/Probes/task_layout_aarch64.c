@@ -143,7 +143,7 @@ bool cs_task_layout_find(cs_task_layout *ret_layout) {
   if (!read_code(runtime->current_task, &address, code) || !find_variable(code, address, LOAD_TASK, &layout)) {
     return false;
   }
-  // add x8, x0, #0x60; ldxp x9, x10, [x8]: reads the status word of the task
+  // add x8, x0, #0x60; ldxp x9, x10, [x8]: reads the status of the task (two words)
   if (!read_code(runtime->task_priority, &address, code) ||
       !contains(code, UINT32_C(0x91018008), UINT32_C(0xc87f2909))) {
     return false;

@@ -10,8 +10,8 @@
 #include "../../Signal/Dispatch/trusted.h"
 
 // Claims the entry for writing, because two threads must not write the same entry at the same time. Messages fill the
-// entries cyclically. A slow thread can find its entry already taken for a newer message. The claim then fails, and the
-// older message is lost. An entry therefore never contains parts of two messages.
+// entries cyclically. The claim fails if another thread is still writing the entry, or has already written a newer
+// message to it. This thread's message is then lost. An entry therefore never contains parts of two messages.
 static bool take(cs_ring_breadcrumb *breadcrumb, uint64_t ticket) {
   // At the first write to this entry, no earlier writer can still hold it.
   if (ticket < CS_RING_BREADCRUMB_LIMIT) return true;

@@ -9,8 +9,9 @@
 // The stack size leaves space for the program's callbacks. Unused pages of the stack need no memory.
 #define THREAD_STACK_BYTES (UINT64_C(256) * 1024)
 
-// clang-format off The state of a call of a callback. Both threads wait on this state, which is a futex. The
-// connection's thread posts a call, and the caller's thread makes it:
+// clang-format off
+// The state of a call of a callback. Both threads wait on this state, which is a futex. The connection's thread posts
+// a call, and the caller's thread makes it:
 //
 // | state  | set by                     | next                                                   |
 // |--------|----------------------------|--------------------------------------------------------|

@@ -42,7 +42,7 @@ static cs_descriptor open_file(const char *path, int more_flags) {
 
 // Returns whether another user may have put this file there: its owner is neither root nor this user, or it is a
 // regular file with several hard links. By a hard link, another user could make the shield write to a file that this
-// user cannot change itself.
+// other user cannot change directly.
 static bool is_strange(int file) {
   struct stat status = {0};
   if (fstat(file, &status) != 0) return true;

@@ -16,7 +16,8 @@
 #define EXCEPTION_BYTES   112
 #define CLASS_OF_GNU      UINT64_C(0x474e5543432b2b00) // "GNUCC++" and 0; a dependent exception ends with 1
 #define CLASS_OF_GNU_MASK (~UINT64_C(1))
-// In a dependent exception, a reference to another exception that std::rethrow_exception makes: the thrown object.
+// The address of the thrown object in a dependent exception. std::rethrow_exception makes such an exception, which
+// refers to the original one.
 #define PRIMARY_EXCEPTION 0
 // Offsets in a type_info.
 #define TYPE_NAME         8

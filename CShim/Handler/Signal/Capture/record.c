@@ -37,7 +37,7 @@ void cs_record_signal(cs_ring_record *record, int tid, const siginfo_t *informat
   const bool is_fault = information->si_code > 0 ? cs_registers_belong_to(information->si_signo, information->si_code)
                                                  : cs_context_shows_fault(context);
   if (!is_fault) {
-    // Another thread or process sent the signal, or faults of this kind set no error code, trap number and fault
+    // The signal was sent, for example by raise(), or faults of this kind set no error code, trap number and fault
     // address. The kernel then reports the values of an earlier fault, which the thread survived. These values are
     // therefore cleared.
     record->registers.error_code = record->registers.trap_number = record->registers.fault_address = 0;

@@ -57,9 +57,10 @@ static inline bool cs_is_user_address(uint64_t address, unsigned bits) SIGNAL_SA
   return address >= CS_PAGE_BYTES && address >> bits == 0;
 }
 
-// The DWARF numbers of the registers in the order in which memory near their addresses is recorded. A record has space
-// for fewer ranges than there are registers. On AArch64, the register of Swift's self comes first, then the arguments
-// and the callee-saved registers. The link register, whose address is code, and the stack pointer are omitted.
+// The DWARF numbers of the registers in the order in which memory near their addresses is recorded. On AArch64, a
+// record has space for fewer ranges than there are registers: the register of Swift's self comes first, then the
+// arguments and the callee-saved registers. The link register, whose address is code, and the stack pointer are
+// omitted.
 extern const uint8_t cs_memory_order[];
 extern const uint32_t cs_memory_order_count;
 

@@ -8,9 +8,9 @@
 #include "cs_ring.h"
 #include "cs_signal_safe.h"
 
-// Each request in flight has an entry in the ring's table of requests, and a handle. A handle contains the index of the
-// entry in its low bits, and the generation of the entry (how often it was claimed) in the bits above them. The handle
-// 0 means that there is no request.
+// Each request in flight has a handle and, unless the table was full, an entry in the ring's table of requests. The
+// handle contains the index of the entry in its low bits, and the generation of the entry (how often it was claimed) in
+// the bits above them. The handle 0 means that there is no request.
 #define CS_REQUEST_INDEX_BITS 12
 _Static_assert(1 << CS_REQUEST_INDEX_BITS == CS_RING_REQUEST_LIMIT, "each index fits into a handle");
 

@@ -8,8 +8,8 @@
 #include "../Kernel/memory.h"
 #include "registers_here.h"
 
-// Offsets in AsyncTask of the Swift 6 runtimes. cs_task_layout_find() checks them: it compares them with instructions
-// of the runtime that contain them.
+// Offsets in AsyncTask of the Swift 6 runtimes. cs_task_layout_find() compares TASK_STATUS, and TASK_FLAGS with
+// TASK_HAS_NAME, with instructions of the runtime that contain them. The other offsets are not checked.
 #define TASK_KIND     0x20 // 0: the job is a task
 #define TASK_FLAGS    0x23
 #define TASK_HAS_NAME 0x40

@@ -8,8 +8,9 @@
 
 #include "cs_ring.h"
 
-// Where this process's Swift runtime stores the current task and its parts. The shield determines these offsets at its
-// start from the code of runtime functions.
+// Where this process's Swift runtime stores the current task and its parts. The shield determines the offsets at its
+// start from the code of runtime functions. Only `locals_offset` is a constant, which the first request in a task
+// checks.
 typedef struct cs_task_layout {
   bool is_known;
   bool has_names;
@@ -20,7 +21,8 @@ typedef struct cs_task_layout {
   uint32_t locals_offset;  // of the head of the list of task-locals in a task
 } cs_task_layout;
 
-// Decodes four runtime functions, and returns whether their code is the expected one (task_layout_*.c).
+// Decodes four runtime functions. Returns whether the code of the two that the shield needs to record tasks is the
+// expected one (task_layout_*.c).
 bool cs_task_layout_find(cs_task_layout *ret_layout);
 
 // Reads the task of the calling thread. Returns false if the thread runs no task, or if the runtime's layout is

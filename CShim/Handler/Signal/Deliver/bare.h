@@ -1,5 +1,5 @@
 // Copies parts of the ring for a spool file whose reader must not see the process's data (docs/decisions/0122). The
-// copies contain no memory, registers, strings or addresses. Each image gets an artificial base address.
+// copies contain no memory, registers, messages or addresses. Each image gets an artificial base address.
 #ifndef CS_BARE_H
 #define CS_BARE_H
 

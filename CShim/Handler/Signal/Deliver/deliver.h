@@ -12,8 +12,8 @@
 // writes the ring to the spool directory.
 void cs_deliver(void) SIGNAL_SAFE;
 
-// For the watchdog: like cs_deliver(), but does not wait. If another thread is delivering, that thread also delivers
-// this crash if it can.
+// For the watchdog: like cs_deliver(), but does not wait for another thread that is delivering. That thread also
+// delivers this crash if it can.
 void cs_deliver_for_others(void) SIGNAL_SAFE;
 
 // Called after the last delivery: writes a copy of the ring to the spool directory, unless the directory already
@@ -77,8 +77,8 @@ bool cs_spool_put_ring(int file) SIGNAL_SAFE;
 
 // Writes a reduced ring, for a file whose owner must not read the process's data (docs/decisions/0122). The reduced
 // ring contains the program's identity, the signal, and the frames as offsets in images. The reduced ring contains no
-// memory, registers, strings or addresses. Each image gets an artificial base address, because its real address is
-// secret. Precondition: only one thread at a time calls this function.
+// memory, registers, messages, annotations, breadcrumbs or addresses. Each image gets an artificial base address,
+// because its real address is secret. Precondition: only one thread at a time calls this function.
 bool cs_spool_put_bare_ring(int file) SIGNAL_SAFE;
 
 // If the result of a system call is -EMFILE or -ENFILE, closes the descriptor that the shield keeps in reserve, and

@@ -88,8 +88,8 @@ static int create_file_by_path(const spool_place *place) SIGNAL_SAFE {
   return create_file(place);
 }
 
-// Returns whether the file's owner is allowed to read the process's data. If the kernel would not give this user a core
-// dump of the process (privilege.h), only root is allowed, and files of other users get a reduced ring.
+// Returns whether the file's owner is allowed to read the process's data. If the kernel would refuse the process's user
+// a core dump (privilege.h), only root is allowed, and files of other users get a reduced ring.
 static bool is_for_owner(int file) SIGNAL_SAFE {
   struct stat status = {0};
   if (__atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) == 0) return true;
@@ -152,8 +152,8 @@ static bool is_cleared(const spool_place *place) SIGNAL_SAFE {
   return look(place, &directory) == 0 && (directory.st_mode & wanted) == wanted;
 }
 
-// Returns whether enough space is free. The rest is for spool files that are the only copy of a crash, and for other
-// files in /run.
+// Returns whether enough space is free, so that a copy does not use up the space for spool files that are the only copy
+// of a crash, and for other files in /run.
 static bool has_room(int file) SIGNAL_SAFE {
   struct statfs space = {0};
   if (cs_fstatfs(file, &space) != 0 || space.f_bsize <= 0) return false;

@@ -13,7 +13,7 @@
 // part of the bytes.
 #define WRITE_TRIES 64
 
-// The state that a request's entry gets in the file if another request claimed the entry during the copy.
+// The state that a request's entry gets in the file if the entry's state changed during the copy.
 static const uint64_t torn_state = CS_RING_REQUEST_CLAIMED;
 
 bool cs_spool_put(int file, const void *bytes, size_t size, uint64_t offset) SIGNAL_SAFE {

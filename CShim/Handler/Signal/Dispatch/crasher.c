@@ -11,8 +11,8 @@
 
 static cs_crasher crashers[CS_RING_SLOT_LIMIT];
 
-// Element n is the ID of the thread that is in the handler and writes to slot n, or 0. The IDs are not stored in the
-// large entries, because each crash searches them, and the search would touch one page for each entry.
+// Element n is the ID of the thread that is in the handler and writes to slot n, or 0. The array is separate from the
+// large entries: each crash searches the IDs, and a search of the entries would touch one page for each entry.
 static int crashing_tid[CS_RING_SLOT_LIMIT];
 
 // A ticket is a number that each record gets in order, and that selects the record's slot. This variable is 1 + the

@@ -11,10 +11,10 @@
 
 #define FIRST_PROCESS 1
 
-// Returns whether the same signal occurs again if the thread continues at the pc. Three signals do not: SIGTRAP on
-// x86-64, because the pc is past the int3 instruction (on AArch64, it stays at the brk instruction); SIGSYS, because
-// the pc is past the system call; and a memory error that the kernel found in the background (BUS_MCEERR_AO), because
-// no instruction caused it.
+// Returns whether the same signal occurs again if the thread continues at the pc. A signal that was sent does not, and
+// three signals of the kernel do not either: SIGTRAP on x86-64, because the pc is past the int3 instruction (on
+// AArch64, it stays at the brk instruction); SIGSYS, because the pc is past the system call; and a memory error that
+// the kernel found in the background (BUS_MCEERR_AO), because no instruction caused it.
 static bool happens_again(int signal, int code) SIGNAL_SAFE {
   if (code <= 0) return false;
   if (signal == CS_TRAP_SIGNAL && code == CS_TRAP_CODE) return true;

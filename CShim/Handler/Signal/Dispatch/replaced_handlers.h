@@ -12,8 +12,9 @@ void cs_replaced_handlers_note(void) SIGNAL_SAFE;
 // replaced.
 void cs_replaced_handler_give_back(int signal) SIGNAL_SAFE;
 
-// Called inside our handler. Returns whether a handler that replaced ours has called it; that handler continues when
-// ours returns. The result is also true if SA_RESETHAND has already removed the calling handler.
+// Called while a thread is in our handler, also by the watchdog. Returns whether a handler that replaced ours has
+// called it; that handler continues when ours returns. The result is also true if SA_RESETHAND has already removed the
+// calling handler.
 bool cs_handler_is_replaced(int signal) SIGNAL_SAFE;
 
 #endif

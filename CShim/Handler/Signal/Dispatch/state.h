@@ -127,8 +127,8 @@ static inline cs_ring *cs_started_ring(void) SIGNAL_SAFE {
   return __atomic_load_n(&cs_started_pid, __ATOMIC_ACQUIRE) != 0 ? cs_process.ring : NULL;
 }
 
-// The connection to crashd that a crashing thread uses. Two kinds of threads write it: the connection's thread
-// (Setup/Attach/attach_client.c), and a crashing thread that had to open a connection.
+// The connection to crashd that a crashing thread uses. The thread that starts the shield writes it, later the
+// connection's thread (Setup/Attach/attach_client.c), and a crashing thread that had to open a connection.
 typedef struct cs_connection {
   int number;
   uint64_t inode;

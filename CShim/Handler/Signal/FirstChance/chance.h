@@ -1,7 +1,7 @@
 // The calls of first-chance handlers. A first-chance handler is a handler that the program installed before the shield,
 // and that can repair a fault before the fault counts as a crash. Each call has one entry, which contains the pending
-// record of its fault: the record is withdrawn (removed from the ring) if the handler repairs the fault, and else
-// committed as a crash.
+// record of its fault: the record is withdrawn (removed from the ring) if the handler returns or is left by
+// siglongjmp(), and else counts as a crash.
 #ifndef CS_CHANCE_H
 #define CS_CHANCE_H
 
@@ -51,6 +51,7 @@ void cs_chance_withdraw(cs_chance *entry, bool has_returned) SIGNAL_SAFE;
 // Withdraws those pending records of this thread whose handler was left by siglongjmp(): the handler is not among the
 // callers of the code that was interrupted at `context`.
 void cs_chance_withdraw_left(int tid, const ucontext_t *context) SIGNAL_SAFE;
+// Commits the other pending records of this thread.
 void cs_chance_commit(int tid) SIGNAL_SAFE;
 
 // Returns whether the program's handler of the signal has returned at least once.

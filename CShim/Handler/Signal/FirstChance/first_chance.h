@@ -17,8 +17,8 @@ bool cs_first_chance_is_given(int signal, const siginfo_t *information) SIGNAL_S
 
 // Prepares the call of the program's handler. Returns a call without a frame if the fault is a crash or cannot be
 // passed on: the handler has repeatedly returned from the same fault, the stack has no space for the handler's frame, a
-// handler that was installed after ours has called ours, or the kernel did not make the frame in the usual way.
-// Precondition: cs_first_chance_is_given().
+// handler that was installed after ours has called ours, the program no longer has a handler for the signal, or our
+// handler has no usable frame (cs_signal_frame_of()). Precondition: cs_first_chance_is_given().
 cs_signal_call cs_first_chance(int tid, siginfo_t *information, ucontext_t *context, const void *called_at,
                                uint64_t entry_ns) SIGNAL_SAFE;
 

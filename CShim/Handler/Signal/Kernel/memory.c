@@ -9,7 +9,7 @@
 
 // rt_sigprocmask copies the signal set from memory before it checks `how`. With an invalid `how`, the call therefore
 // only tests whether the memory is readable. The call takes 0.17 µs, needs no descriptor, and every seccomp profile
-// under which glibc works allows it. If a seccomp profile makes the call return another error, this function uses
+// under which glibc works allows it. If a seccomp profile makes the call return another result, this function uses
 // process_vm_readv instead (1.6 µs).
 bool cs_memory_is_readable(uint64_t address) SIGNAL_SAFE {
   const long answer = cs_system_call(SYS_rt_sigprocmask, ~0L, (long)address, 0, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0);

@@ -25,8 +25,8 @@ typedef enum cs_own_role {
 int cs_own_tid(cs_own_role role) SIGNAL_SAFE;
 void cs_own_tid_set(cs_own_role role, int tid) SIGNAL_SAFE;
 
-// Returns whether the thread is a thread of the shield that runs no code of the program now. A sweep (the sampling of
-// all threads' stacks at a crash) skips such a thread.
+// Returns whether the thread is the watchdog, the connection's thread, the ender, the thread of the answers, or the
+// caller's thread outside of a callback. A sweep (the sampling of all threads' stacks at a crash) skips such a thread.
 bool cs_own_is_idle(int tid) SIGNAL_SAFE;
 void cs_own_runs_callback(bool does) SIGNAL_SAFE;
 

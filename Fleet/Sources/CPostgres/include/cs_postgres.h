@@ -56,8 +56,7 @@ enum cs_pg_outcome cs_pg_run(PGconn *connection, const char *name, const struct 
 /// last statement.
 enum cs_pg_outcome cs_pg_script(PGconn *connection, const char *sql, int timeout_ms, PGresult **ret_result);
 
-/// Waits for a notification with this payload. The call discards this notification, and all others that arrived before
-/// it.
+/// Waits for a notification with this payload. The call discards this notification, and all others that have arrived.
 ///
 /// `CS_PG_ANSWERED` means that the notification arrived. After `CS_PG_TIMED_OUT`, the connection can still be used.
 enum cs_pg_outcome cs_pg_await_notification(PGconn *connection, const char *payload, int timeout_ms);

@@ -166,7 +166,7 @@ public struct IncomingAnswer: Sendable, Equatable {
     case sent
     /// crashd protects the class on this host.
     case protected
-    /// The settings or an operator of the host do not allow it.
+    /// The host does not do it, for example because its settings or its operator do not allow it.
     case refused
   }
 

@@ -25,9 +25,10 @@ extension FleetStore {
   /// Each move stops the batches of all tenants for a moment.
   private static let joinedAtOnce = 50
 
-  /// Finds groups whose crashes are also in an earlier group with a key of another version.
+  /// Finds groups whose crashes are also in another group with a key of another version.
   ///
-  /// Moves each of these groups to the issue of its earlier group.
+  /// Moves such a group to the issue of the other group, if exactly one issue matches. If both groups can move, the
+  /// group of the later issue moves.
   ///
   /// A group moves only if it is alone in an issue with the state `new`, and no operator merged or split it. Several
   /// services can call this at the same time. A call that finds nothing changes no issue.

@@ -25,9 +25,10 @@ struct AccessRule: Sendable {
   /// Returns the visibility that a peer gets.
   ///
   /// `isIn` returns whether the peer is a member of a group, and is called only if the result depends on the group.
-  /// `origin` is called only if the user or the group gives access to all crashes. Root of a container can choose any
-  /// uid and gid. Therefore, a peer in another pid namespace never gets this access. crashd's own user keeps this
-  /// access in another user namespace, because crash-forward runs in its own user namespace.
+  /// `origin` is called only if the user or the group gives access to all crashes and `root` is `host`. Root of a
+  /// container can choose any uid and gid. Therefore, with `host`, a peer in another pid namespace never gets this
+  /// access. crashd's own user, if it is not root, keeps this access in another user namespace, because crash-forward
+  /// runs in its own user namespace.
   func visibility(of peer: Peer, origin: () -> ClientOrigin, isIn: (UInt32) -> Bool) -> Visibility {
     guard peer.uid == 0 || peer.uid == user || group.map({ isIn($0.number) }) == true else { return .user(peer.uid) }
     if root == .all { return .all }

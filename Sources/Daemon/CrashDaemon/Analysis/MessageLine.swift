@@ -2,7 +2,7 @@ import CrashReport
 
 extension [CrashReport.Frame] {
   /// Returns the frames, and adds a source line to the innermost in-app frame (a frame of the program itself) if this
-  /// frame has none.
+  /// frame has no exact line.
   ///
   /// The line is taken from the runtime error message. swiftc merges the calls of `fatalError` in a function and
   /// assigns line 0 to them, but the message contains the original line.

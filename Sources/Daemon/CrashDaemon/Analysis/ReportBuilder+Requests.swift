@@ -32,8 +32,8 @@ extension ReportBuilder {
         begun: Int(clamping: counts.begun), finished: Int(clamping: counts.finished),
         failed: Int(clamping: counts.failed), lost: Int(clamping: counts.unended),
         isLookupRefused: counts.isLookupRefused ? true : nil)
-      // Select only the trapped requests in which a thread of this report crashed. The traps of the other trapped
-      // requests were contained before the crash.
+      // Add the trapped requests in which a thread of this report crashed, because a trap marks its own request as
+      // trapped. Exclude the other trapped requests: most of them ended by a trap that was contained before the crash.
       let trapped = contents.requests.trapped.filter { crashed.contains(Int(clamping: $0.number)) }
       let requests = (contents.requests.running + trapped)
         .sorted { ($0.startTime_ns, $0.number) < ($1.startTime_ns, $1.number) }

@@ -184,7 +184,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   /// Returns the frame that the diagnosis names: the first in-app function.
   ///
   /// If there is no in-app function, the frame is that of the first named function that belongs neither to a runtime
-  /// nor to generated code, and that is no entry point.
+  /// nor to generated code, and that is neither an entry point nor an async caller.
   private static func place(in frames: [CrashReport.Frame]) -> CrashReport.Frame? {
     frames.first { $0.isOwn && !$0.function.isEmpty }
       ?? frames.first {

@@ -5,7 +5,7 @@ import CrashReport
 /// The runtime collects its messages during the whole life of the process. For example, a warning about a leaked
 /// continuation can precede a trap by days.
 struct RuntimeReports: Sendable, Equatable {
-  /// The last message; empty if the last message is a warning.
+  /// The last fatal message; if there is none, the whole text, or an empty string if the text contains a warning.
   var last: String
   /// Whether the last message is of a kind that ends the process.
   var isFatal: Bool

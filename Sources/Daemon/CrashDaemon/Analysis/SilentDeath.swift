@@ -42,7 +42,7 @@ struct SilentDeath: Sendable {
   /// Also returns nil if there is no evidence of an abnormal end.
   /// - Parameters:
   ///   - ended: The process, and how it ended.
-  ///   - losses: The losses that the ring counted, by kind, such as `torn` for records that the handler did not finish.
+  ///   - losses: The numbers of lost items by kind, such as `torn` for records that the handler did not finish.
   ///   - hasCrashed: Whether a report of a crash of this process exists.
   init?(_ ended: EndedProcess, losses: [String: Int], hasCrashed: Bool = false) {
     guard Self.isPossible(ended, hasCrashed: hasCrashed) else { return nil }

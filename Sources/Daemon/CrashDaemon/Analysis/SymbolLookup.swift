@@ -74,8 +74,9 @@ extension CrashRecord.Frame {
 extension RingContents {
   /// The link addresses of all frames in the ring, by build ID.
   ///
-  /// The frames come from crash records, from the stacks that guard pages and the quarantine recorded, and from earlier
-  /// incidents. The addresses of signal handlers that replaced the shield's handlers are included, too.
+  /// The frames come from crash records, from the stacks of the other threads, from the stacks that guard pages and the
+  /// quarantine recorded, and from earlier incidents. The addresses of signal handlers that replaced the shield's
+  /// handlers are included, too.
   var addressesOfFrames: [String: Set<UInt64>] {
     let images = Dictionary(images.map { ($0.index, $0) }) { first, _ in first }
     var addresses: [String: Set<UInt64>] = [:]

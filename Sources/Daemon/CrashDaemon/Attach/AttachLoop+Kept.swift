@@ -76,8 +76,8 @@ extension AttachLoop {
     store.keep(process, pidfd: pidfd, as: name)
   }
 
-  /// Removes a stored connection from systemd after crashd has read the hello of the connection, or has waited too long
-  /// for it.
+  /// Removes a stored connection from systemd after crashd has read the hello of the connection, or has closed the
+  /// connection without it.
   mutating func forgetConnection(_ number: UInt64) {
     guard let name = connections[number]?.keptName else { return }
     connections[number]?.keptName = nil

@@ -38,7 +38,8 @@ struct AttachRate {
   private mutating func forgetSome(at now_ns: UInt64) {
     buckets = buckets.filter { now_ns &- $0.value.time_ns < UInt64(Self.minute_ns) }
     // If there are too many buckets, remove all buckets, which resets the rates of all users. Only a user who has very
-    // many uids can cause this. The limit on the number of attached processes still applies to this user.
+    // many uids can attach under so many accounts within a minute. The limit on the number of attached processes still
+    // applies to this user.
     if buckets.count > Self.limit { buckets.removeAll() }
   }
 }

@@ -96,6 +96,8 @@ struct RingSource: Sendable {
   func requestCounts() -> RingContents.RequestCounts { mapping.requestCounts() }
 
   /// Returns the numbers of requests of the process, from which crashd computes the health of the process's build.
+  ///
+  /// The result contains the release and the environment of the program only if `withNames` is true.
   func healthFigures(withNames: Bool = true) -> RingContents.HealthFigures {
     mapping.healthFigures(usedBy: descriptor.number, withNames: withNames)
   }

@@ -18,8 +18,8 @@ struct TimeBounds: Sendable, Equatable {
   ///
   /// The value is the start of the process, or 0 if the start is unknown.
   var earliestBoot_ns: UInt64?
-  /// The time of the last change of the spool file, in which a process left its crash records; nil for the records of
-  /// an attached process.
+  /// The time of the last change of the spool file, in which a process left its crash records; nil for records that do
+  /// not come from a spool file.
   var changed_ns: UInt64?
 
   /// The earliest accepted time is 2023-01-01, because no program used this shield earlier.

@@ -114,8 +114,8 @@ struct ClassBook: Codable, Sendable {
     periodStart_s = time_s
   }
 
-  /// Divides the memory budget of the quarantine among classes, according to the evidence for accesses to their
-  /// objects.
+  /// Divides the memory budget of the quarantine among classes, according to the evidence of use-after-free for each
+  /// class.
   ///
   /// Returns the number of quarantine slots for each class: at least the standard number.
   func split(

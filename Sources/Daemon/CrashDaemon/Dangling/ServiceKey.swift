@@ -6,8 +6,8 @@ import CrashStore
 /// One policy applies to all of them.
 ///
 /// Processes with more privileges than their user form a separate service, with the same uid but with `isRestricted`.
-/// The user can neither see nor change the policy of this service. The service is also not subject to the user's
-/// limits.
+/// The user can neither see nor change the policy of this service. The limit on the services of one user counts these
+/// services separately.
 struct ServiceKey: Sendable, Hashable, Comparable {
   var uid: UInt32
   /// The path of the executable, as the process reported it; if the process reported no path, the name of the process.

@@ -10,14 +10,14 @@ struct MemoryLimit: Sendable, Equatable {
   private static let secondVersion = ("memory.max", "memory.current")
   /// The maximum depth of a control group in the hierarchy.
   ///
-  /// For a process in a deeper group, crashd reports no memory limit, because it would have to read a file for each
-  /// level. Such groups are rare.
+  /// For a process in a deeper group, crashd ignores the limits of control groups, because it would have to read a file
+  /// for each level. Such groups are rare.
   private static let depthLimit = 16
   /// The smallest value that is treated as "no limit", because cgroup version 1 prints a very large number if there is
   /// no limit.
   private static let none = 1 << 60
 
-  /// Finds the control groups of a process in the text of `/proc/PID/cgroup`; nil if no control group limits memory.
+  /// Finds the control groups of a process in the text of `/proc/PID/cgroup`; nil if crashd can use none of them.
   init?(cgroups text: String) {
     for group in ControlGroup.list(text) {
       let parts = group.path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }

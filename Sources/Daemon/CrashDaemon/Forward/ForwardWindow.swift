@@ -51,7 +51,8 @@ final class ForwardWindow: Sendable {
   }
 
   /// Records that the collector acknowledges all events up to a cursor.
-  /// - Returns: The number of events that this call acknowledges; nil if crashd has not sent an event with this cursor.
+  /// - Returns: The number of events that this call acknowledges; nil if the cursor is after the last sent event, or
+  ///   belongs to another epoch of the store.
   func acknowledge(through cursor: StoreCursor) -> Int? {
     take { state in
       guard cursor.epoch == epoch, cursor <= state.sent else { return nil }

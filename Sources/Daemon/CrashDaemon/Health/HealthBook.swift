@@ -38,7 +38,7 @@ final class HealthBook: Sendable {
     var isMarkRead = false
   }
 
-  /// An ended process whose end the store has not saved yet.
+  /// The end of a process, or of the use of its ring, that the store has not saved yet.
   struct End: Sendable {
     var life: Life
     var figures: RingContents.HealthFigures

@@ -60,9 +60,9 @@ struct CrashAnalysis: Sendable {
     case stored(id: String, seen: Seen)
     /// The report is complete, and waits in memory until the store accepts it.
     case held(id: String, seen: Seen)
-    /// The store fails, and the ring is in a spool file.
+    /// The store fails, and crashd does not hold the report in memory.
     ///
-    /// crashd does not hold the report in memory, because the spool file already preserves the ring.
+    /// The spool file still contains the ring, or the client can repeat the import of the record line.
     case unanswered(StoreError)
     case failed
   }

@@ -1,8 +1,8 @@
 import CrashRing
 import CrashStore
 
-/// A ring (the crash records of one process) that crashd reads because of a crash: the ring of an attached process, or
-/// a ring in a spool file.
+/// A ring (the crash records of one process) that crashd reads because of a crash: the ring of an attached process, a
+/// ring in a spool file, or a ring that crashd rebuilt from an imported record line.
 protocol CrashSource: Sendable {
   var process: AttachedProcess { get }
   /// The contents that the last reading found; nil if the ring was not read before.

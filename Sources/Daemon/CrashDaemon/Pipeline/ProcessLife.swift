@@ -109,7 +109,7 @@ extension ProcessLife {
     switch outcome {
     case .nothingNew: break
     case .stored: crash = .stored
-    // Only a spool file can have the outcome `unanswered`, so it does not occur here. Treat it as `held`.
+    // The ring of an attached process never has the outcome `unanswered`. Treat it as `held`.
     case .held, .unanswered: crash = .held
     case .failed: crash = .failed
     }

@@ -26,7 +26,7 @@ enum CleanName {
 
 /// The directory where crashed processes leave copies of their rings (crash records).
 ///
-/// crashd needs a copy if it did not run at the crash, or was killed before it stored the report.
+/// crashd needs a copy if the process was not attached when it crashed, or if crashd ended before it stored the report.
 ///
 /// Every user is allowed to create files in the directory, so crashd checks each file. crashd treats the owner of a
 /// file as the user of the crashed process.
@@ -81,7 +81,7 @@ struct SpoolDirectory: Sendable {
 
   /// Opens the ring in a spool file.
   ///
-  /// Returns nil if the name is not that of a complete spool file, or if the file no longer exists.
+  /// Returns nil if the name lacks the suffix of complete spool files, or if the file no longer exists.
   func open(_ name: String) throws(SpoolRefusal) -> AttachedProcess? {
     guard name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) else { return nil }
     let unknown = Peer(pid: 0, uid: geteuid())

@@ -54,7 +54,7 @@ final class Ledger: Sendable {
   private static let interval_ns: UInt64 = 1_000_000_000
   /// The number of stored reports of one user that can be logged in one burst.
   ///
-  /// The number is large enough that the log shows every service if several services crash together.
+  /// With this number, the log shows every service if up to eight services of a user crash together.
   private static let reportsAtOnce: UInt64 = 8
 
   /// The maximum number of losses of one kind that is accepted from the records of one process.

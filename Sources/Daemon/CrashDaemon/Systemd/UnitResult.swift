@@ -6,7 +6,7 @@ import LinuxSystem
 /// The result that systemd recorded for a service whose main process ended by a signal.
 ///
 /// crashd reads the result with the program `systemctl`, and only for an unreported exit (an exit without a crash
-/// record). The analysis of a crash never waits for this program.
+/// record). The analysis of a crash does not use this program.
 ///
 /// There is no result in three cases: the machine does not run systemd, the process was not the main process of its
 /// unit, or systemd has already restarted the unit.

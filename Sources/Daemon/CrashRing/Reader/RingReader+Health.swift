@@ -32,8 +32,9 @@ extension RingReader {
     var figures = RingContents.HealthFigures()
     let counts = requestCounts()
     (figures.begun, figures.finished, figures.failed) = (counts.begun, counts.finished, counts.failed)
-    // A drain also marks the request that began it, and the requests that it did not wait for, as trapped, which counts
-    // them as failed. Subtract these requests: the trapped ones minus the contained ones.
+    // A drain also marks requests as trapped, which counts them as failed: the request that began it, and requests that
+    // trap or wait for a stopped thread during it, or have not ended at its end. Subtract these requests: the trapped
+    // ones minus the contained ones.
     if let containment = containment(), containment.drain != nil {
       let trapped = trappedRequestCount()
       figures.failed = counts.failed.subtractingOrZero(UInt64(max(0, trapped - Int(containment.contained))))

@@ -3,7 +3,8 @@ internal import CrashReport
 
 /// A record line: a crash record as one line of text.
 ///
-/// The crash handler of a process prints it if it can reach neither crashd nor a spool directory.
+/// With `CRASHSHIELD_RECORD=stderr`, the crash handler of a process prints it if neither crashd nor the spool accepts
+/// the crash.
 ///
 /// docs/record-line.md explains the format. Every byte of the line is untrusted. The length of a line and the number of
 /// ring bytes that it describes are limited. Therefore, the time and the memory for reading a line are limited, too.
@@ -32,8 +33,8 @@ public struct RecordLine: Sendable, Equatable {
 
   /// Reads a line, from its mark to its last base64url digit.
   ///
-  /// The digits after the mark encode the payload. Its first two bytes state its length. Digits after this length are
-  /// ignored.
+  /// The digits after the mark and the version encode the payload. Its first two bytes state its length. Digits after
+  /// this length are ignored.
   public init(_ text: some StringProtocol) throws(RecordLineError) {
     let text = Array(text.utf8.prefix(Self.limitBytes))
     guard text.starts(with: Self.mark.utf8) else { throw .noMark }

@@ -95,7 +95,8 @@ extension ReportStore {
   /// Returns the row that must be inserted for an event that has no row yet.
   ///
   /// The result is the event's own row, or a row of `other` if the user has reached a limit. This method is expensive,
-  /// but it is called only for new rows: many equal crashes cause only one call.
+  /// but it is called only for events without a row. Many equal crashes cause only one call, or one call in a minute if
+  /// the user has reached a limit (`FullShares`).
   private static func admitted(
     _ event: EventCount.Event, _ new: EventCount, of owner: Int64, _ fairShare: FairShare, _ full: FullShares,
     in database: Database

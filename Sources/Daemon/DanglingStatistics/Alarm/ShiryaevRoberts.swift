@@ -6,10 +6,10 @@ import Glibc
 ///
 /// A rise is a factor: the ratio ρ of the new rate to the expected rate. For each factor, the detector considers every
 /// time at which the rate could have changed. For each of these times, a likelihood ratio states how much better the
-/// change explains the counts since that time. For each factor, the detector computes the sum of these ratios, and
-/// raises an alarm when the sum exceeds a threshold. As long as the rate has not changed, the sum minus the number of
-/// observed days is a martingale. Therefore, the mean time to a false alarm is at least the threshold, in days. This
-/// guarantee holds for any rate and any number of updates.
+/// change explains the counts since that time. For each factor, the detector computes the sum of these ratios. As long
+/// as the rate has not changed, the sum minus the number of observed days is a martingale. Therefore, if the caller
+/// raises an alarm when the sum exceeds a threshold, the mean time to a false alarm is at least the threshold, in days.
+/// This guarantee holds for any rate and any number of updates.
 ///
 /// The guarantee also holds for the mean of the sums over several factors, and if the expected rate is higher than the
 /// true rate. The guarantee does not hold if the expected rate is lower than the true rate, or if events come in

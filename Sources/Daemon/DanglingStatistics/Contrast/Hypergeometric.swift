@@ -2,8 +2,8 @@ import Glibc
 
 /// Computes the exact tail of the hypergeometric distribution, which is the one-sided test of Fisher.
 ///
-/// The functions never trap. If an argument is out of range, the probability is 1, that is, the returned logarithm is
-/// 0.
+/// The functions never trap. If `total`, `sample` or `marked` is out of range, the probability is 1, that is, the
+/// returned logarithm is 0.
 public enum Hypergeometric: Sendable {
   /// Returns the decimal logarithm of the probability that a random sample contains at least `found` of the marked
   /// items.

@@ -51,7 +51,7 @@ public struct StopRule: Sendable, Hashable, Codable {
 /// The method is an e-process against the hypothesis that the rate is still the raised rate. If the rate is at least
 /// the raised rate, the probability that `value` ever exceeds 1/α is at most α.
 public struct RateDrop: Sendable, Hashable, Codable {
-  /// The factor of the drop that the e-process detects best: a drop to a fifth of the rate.
+  /// The factor of the drop for which the e-process is designed: a drop to a fifth of the rate.
   ///
   /// A larger drop is detected earlier than the designed drop, and a smaller drop is detected later.
   public static let designedDrop = 5.0

@@ -1,5 +1,5 @@
-/// The classes that use-after-free crashes or hits (detected accesses) named, each with the time of its last crash or
-/// hit.
+/// The classes that an alarm or a hit (a detected access) listed, each with the time of its last crash or hit; and the
+/// recent crashes.
 struct Suspects: Sendable, Hashable, Codable {
   /// The maximum number of classes that are remembered.
   ///

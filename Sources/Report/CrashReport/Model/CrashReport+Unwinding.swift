@@ -14,9 +14,9 @@ extension CrashReport {
     public var shown: Source
     /// The number of equal frames, counted from the innermost frame.
     public var common: Int
-    /// The number of frames that the second unwinder found.
+    /// The number of frames that the cross-check found.
     public var found: Int
-    /// The frames after the first difference that only the other unwinder found; at most 32.
+    /// The other unwinder's frames after the first difference, which the report does not show; at most 32.
     public var others: [OtherFrame]
 
     /// Creates a comparison from its parts.

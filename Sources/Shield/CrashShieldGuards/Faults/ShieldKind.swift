@@ -56,7 +56,7 @@ public enum ShieldKind: UInt8, Sendable, Hashable, CaseIterable {
   case reference = 26
   /// A synchronous wait for the current queue.
   case queue = 27
-  /// A group that is left more often than it was entered.
+  /// A group that is left more often than it was entered, or deallocated before it was left as often.
   case group = 28
   /// An unbalanced dispatch source or semaphore.
   case source = 29

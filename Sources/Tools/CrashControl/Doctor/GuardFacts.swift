@@ -4,7 +4,7 @@ public import CrashShieldGuards
 import Dispatch
 import Synchronization
 
-/// Checks whether guards (operations that record a fault instead of trapping) work.
+/// Checks whether guards absorb faults, that is, return a fallback value instead of trapping.
 ///
 /// The doctor runs a self-test in its own process. For other processes, the doctor uses the self-test results that
 /// crashd has received from them.

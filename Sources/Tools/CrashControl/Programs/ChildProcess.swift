@@ -47,8 +47,8 @@ struct ChildProcess {
     var standardInput: Int32?
     var standardOutput: Int32?
     var standardError: Int32?
-    /// Whether the child gets its own process group, so that the terminal's signals do not reach it, and is killed when
-    /// crashctl ends.
+    /// Whether the child gets its own process group, so that the terminal's signals do not reach it, and gets SIGTERM
+    /// from the kernel when crashctl ends.
     var isServant = false
     /// Whether the kernel sends SIGTERM to the child when crashctl ends.
     var endsWithParent = false

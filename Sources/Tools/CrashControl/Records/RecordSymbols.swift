@@ -21,8 +21,7 @@ struct RecordSymbols: ~Copyable {
   ///
   /// They are limited, because a log can name any number of builds.
   private var fetchRoom = (bytes: 4 << 30, files: 64)
-  /// The files in `directories` that are outside the subdirectory `.build-id`, by build id; nil until `directories` are
-  /// searched.
+  /// The files in `directories` and their subdirectories, by build id; nil until the first search.
   private var files: [String: String]?
   /// The builds whose files were already searched.
   private var searched: Set<String> = []

@@ -1,8 +1,9 @@
 /// The delay after a crash before crash-forward sends crash counters to the fleet, so that one batch counts several
 /// crashes.
 ///
-/// After a time without crashes, the fleet shows a crash within a second. While crashes go on, the delay doubles with
-/// each batch, so a program that crashes in a loop costs the fleet one batch a minute.
+/// The first delay is one second. While crashes go on, the delay doubles with each batch, so a program that crashes in
+/// a loop costs the fleet one batch a minute. After a time without crashes, the next batch still has the last delay.
+/// The batch after it has a delay of one second again.
 struct CounterPace {
   static let (shortest, longest) = (Duration.seconds(1), Duration.seconds(60))
 

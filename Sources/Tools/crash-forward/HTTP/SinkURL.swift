@@ -8,7 +8,6 @@ struct SinkURL: Sendable, Equatable {
   ///
   /// Log messages contain only this part of the URL.
   var host: String
-  ///
   /// The path, which is empty or begins with `/`.
   ///
   /// The path includes the query, if queries are allowed.

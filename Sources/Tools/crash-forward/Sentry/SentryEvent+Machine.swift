@@ -8,7 +8,7 @@ extension SentryEvent {
   /// Sentry drops tags whose key or value exceeds these lengths.
   private static let (tagKeyLimit, tagValueLimit) = (32, 200)
 
-  /// The user whose request crashed, from the program's annotation `user`.
+  /// The user for whom the program worked, from the program's annotation `user`.
   var user: JSONValue? { report[.user].map { .object(["id": .string($0)]) } }
 
   /// The annotations that are valid as tags in Sentry, the container and its pod, and crashd's own tags, which take

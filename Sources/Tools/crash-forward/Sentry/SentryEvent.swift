@@ -79,7 +79,7 @@ struct SentryEvent {
   private func thread(_ thread: CrashReport.CrashedThread) -> JSONValue {
     .object(known: [
       "id": .int(thread.tid), "name": .text(thread.name), "crashed": .bool(thread.crashed),
-      // Omit the stack of the thread that crashed first, because the exception already contains it.
+      // Omit the stack of `mainThread`, because the exception already contains it.
       "stacktrace": thread.tid == report.mainThread?.tid ? nil : stack(thread),
     ])
   }

@@ -15,7 +15,6 @@ public struct ForwardSettings: Sendable, Equatable {
 
   /// The lowest logged level: error, warning, notice or debug; nil means notice.
   public var logLevel: String?
-  ///
   /// The path of crashd's socket; if nil, `SocketPath.find` chooses the socket.
   public var crashdSocket: String?
   /// The prefix of the subscriber names in crashd.

@@ -7,10 +7,10 @@ struct Health: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show how often each build crashes, and judge a new build",
     discussion: """
-      The build that crashd saw first comes first. CRASH-FREE is the share of requests that no crash ended, for \
-      programs that register their requests. PER 1000 H is the number of crashes for each 1,000 process-hours with its \
-      95 % interval. BACK IN is the median time from a crash to the next process. WORSE compares each build with the \
-      build before it.
+      Of each program, the build that crashd saw first comes first. CRASH-FREE is the share of requests that no crash \
+      ended, for programs that register their requests. PER 1000 H is the number of crashes for each 1,000 \
+      process-hours with its 95 % interval. BACK IN is the median time from a crash to the next process. WORSE \
+      compares each build with the build before it.
 
       With --build or --against, the exit code is the verdict, for a deploy script: 1 the new build is worse, 0 it is \
       not shown to be worse, 4 a build is unknown. A build is its release, its build id, or the beginning of the id.

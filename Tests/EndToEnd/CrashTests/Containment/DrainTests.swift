@@ -5,9 +5,8 @@ import Testing
 
 /// Tests which traps drain the process, when a drain ends, and what happens to other requests during a drain.
 ///
-/// A process that drains accepts no new connections, and ends after its running requests. The budget is the number of
-/// traps that a process contains before a trap drains it. Some tests trap while the shield starts or while the process
-/// exits.
+/// A process that drains finishes its running requests, and then ends. The budget is the number of traps that a process
+/// contains before a trap drains it. Some tests trap while the shield starts or while the process exits.
 @Suite("Drains of requests")
 struct DrainTests {
   private static let requests = 24
@@ -30,7 +29,7 @@ struct DrainTests {
     #expect(run.badTrapped == 11 && run.finishedIndependent == Self.requests, "\(run)")
   }
 
-  @Test("with `pool: false` (no replacement of a trapped thread), a trap drains the process, and other requests finish")
+  @Test("with `pool: false` (no replacement of trapped threads), a trap drains the process; all other requests finish")
   func plain() async throws {
     let run = try await HostRun.start("index", "drain")
     #expect(run.end == Self.illegal && run.verdict == "drain" && run.reason == "budget", "\(run)")

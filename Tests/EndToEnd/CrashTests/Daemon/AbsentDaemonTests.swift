@@ -7,8 +7,8 @@ import Testing
 
 /// Tests of crashes in restricted processes while crashd is not running.
 ///
-/// Each process writes its ring (its crash record) to the spool directory. If it cannot write the ring, it leaves an
-/// empty file if possible, and crashd counts the loss when crashd starts.
+/// Each process writes its ring (its crash record) to the spool directory. If the directory has no space for the ring,
+/// the process leaves an empty file, and crashd counts the loss when it starts.
 @Suite(.enabled("only root can restrict a process in these ways") { geteuid() == 0 })
 struct AbsentDaemonTests {
   @Test(

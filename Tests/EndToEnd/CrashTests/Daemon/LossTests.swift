@@ -124,7 +124,7 @@ struct LossTests {
     #expect(try entries(of: spool).isEmpty)
   }
 
-  @Test("if processes crash and are killed while crashd is stopped, crashd reports both after SIGCONT")
+  @Test("if one process crashes and another one is killed while crashd is stopped, crashd reports both after SIGCONT")
   func standingStill() async throws {
     try await PrivateDaemon.run { daemon in
       let crash = try await Victim.start("array-index", in: daemon)

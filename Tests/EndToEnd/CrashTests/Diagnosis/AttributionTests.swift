@@ -54,8 +54,8 @@ struct AttributionTests {
           program, [crash.argument],
           ChildProcess.Options(environment: environment, errorPath: directory.path + "/error"))
         try #require(try await process.wait().signal != 0)
-        // The shell that executes the program also loads the preloaded shield. Its exec must not count as an exit
-        // without a report, so there is one report.
+        // The shell that executes the program also loads the preloaded shield. Its exec must not be reported as an
+        // unreported exit, so there is one report.
         let reports = try await daemon.reports(of: process.pid)
         #expect(reports.count == 1, "\(crash.argument)")
         let report = try #require(reports.first, "\(crash.argument)")

@@ -120,7 +120,7 @@ struct DanglingTests {
     #expect(try await blocking { try client.incidents() }.allSatisfy { $0.process.pid != Int(run.pid) })
   }
 
-  @Test("after a program has crashed in a loop, crashd protects its class; the program then survives, with an incident")
+  @Test("after a program crashed in a loop, crashd protects it; the program survives and records the release stack")
   func closedLoop() async throws {
     let daemon = try await PrivateDaemon.start(options: ["--automatic-protection"])
     let client = daemon.client
@@ -153,8 +153,8 @@ struct DanglingTests {
     let incident = try #require(incidents.first { $0.process.pid == Int(pid) })
     #expect(incident.subject == Self.victim && incident.mode == "zero")
     #expect(incident.object?.release.contains { $0.function.contains("faultUseAfterFreeCall") } == true)
-    // crashd protects a class if the program crashes more often than usual. This program had never crashed, so five
-    // crashes are enough.
+    // crashd raises the level of protection if the program crashes more often than usual. This program had never
+    // crashed before, so five crashes are enough.
     let decision = try #require(events.first { $0.decision.action == .switched }?.decision)
     #expect(decision.from == .base && decision.to == .raised && decision.text.contains("use-after-free crashes"))
     let policy = try #require(policies.first)

@@ -56,9 +56,9 @@ extension Expectation {
     "all-signals-blocked": ["SIGSEGV without a record"],
   ]
 
-  /// Scenarios whose message begins with file and line in optimized programs, too.
+  /// Scenarios whose message begins with file and line in debug builds and in optimized programs.
   ///
-  /// In them, the other scenarios have no message.
+  /// For the scenarios of `placedInDebug`, this is so only in debug builds.
   static let placedAlways = [
     "fatal-error", "fatal-error-long", "fatal-error-as-pid-1", "forced-try", "warned-before-fatal-error",
     "line-zero-several",

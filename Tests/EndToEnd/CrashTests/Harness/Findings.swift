@@ -76,7 +76,7 @@ struct Findings {
 extension Scenario {
   /// Returns the scenarios that this machine can run in a build with these properties.
   ///
-  /// Leaves out scenarios that another scenario contains.
+  /// Leaves out the many similar scenarios (`isOfMany`), which other tests run.
   static func runnable(isOptimized: Bool, isStatic: Bool) -> [Scenario] {
     all.filter { $0.obstacle == nil && !$0.isOfMany && $0.isPossible(isOptimized: isOptimized, isStatic: isStatic) }
   }

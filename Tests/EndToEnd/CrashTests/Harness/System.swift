@@ -85,7 +85,7 @@ final class FileDescriptor: Sendable {
 
   /// Waits until the descriptor has data to read, or the other end is closed.
   ///
-  /// Throws if `isInVain`, which is called in each time slice, returns true.
+  /// Throws if `isInVain`, which is called after each time slice without data, returns true.
   func awaitInput(unless isInVain: () -> Bool = { false }) throws {
     try Self.awaitInput(of: number, unless: isInVain)
   }

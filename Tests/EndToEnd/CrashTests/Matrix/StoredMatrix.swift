@@ -27,7 +27,9 @@ final class StoredMatrix: Sendable {
       unsafe open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o644), from: "open '\(path)'")
   }
 
-  /// Reads the cells of the file that passed all checks, by their labels.
+  /// Reads the cells of the file that failed no check except those that a known gap excuses.
+  ///
+  /// Returns them by their labels.
   func right() throws -> [String: MatrixCell] {
     var cells: [String: MatrixCell] = [:]
     lseek(file.number, 0, SEEK_SET)

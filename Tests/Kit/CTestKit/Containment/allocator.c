@@ -1,4 +1,4 @@
-// Calls a function inside jemalloc, while jemalloc holds its locks: in the hook that gets memory from the kernel. The
+// Calls a function inside jemalloc, while jemalloc holds a lock: in the hook that gets memory from the kernel. The
 // test loads jemalloc with LD_PRELOAD.
 #include "host.h"
 

@@ -1,5 +1,6 @@
 // Programs with signal handlers that were installed before the shield, and that repair a fault or only seem to. The
-// record of the fault is pending until its handler has ended: then it becomes a crash or is withdrawn.
+// record of the fault is pending until the shield knows whether the handler has repaired the fault: then the record is
+// withdrawn, or becomes a crash.
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>

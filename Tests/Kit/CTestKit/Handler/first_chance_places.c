@@ -28,7 +28,7 @@ static uint32_t state_of(uint32_t slot) {
   return (uint32_t)(cs_ring_slot_state_acquire(&ring->slots[slot]) & CS_RING_STATE_MASK);
 }
 
-// Returns whether a slot of the ring other than slot 0 has a pending record (one whose handler has not ended yet).
+// Returns whether a slot of the ring other than slot 0 has a pending record (neither withdrawn nor a crash yet).
 static bool is_pending_beside(void) {
   for (uint32_t slot = 1; slot < CS_RING_SLOT_LIMIT; slot++) {
     if (state_of(slot) == CS_RING_STATE_PENDING) return true;

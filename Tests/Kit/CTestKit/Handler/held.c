@@ -58,7 +58,7 @@ static bool is_asleep(int tid) {
 }
 
 // A handler of SIGSEGV that was installed before the shield started. When it runs, the thread sweep (the recording of
-// all threads) has ended, and the shield keeps the waiting thread stopped.
+// the other threads) has ended, and the shield keeps the waiting thread stopped.
 static void signal_waiter(int signal) {
   (void)signal;
   pthread_kill(waiter, SIGUSR1);

@@ -23,7 +23,7 @@ static void describe(const cs_ring_slot *slot, cs_test_spool *spool) {
   spool->address = record->address;
   spool->sender_pid = record->sender_pid;
   spool->pid = record->pid;
-  // Whether a child's record has the flag for a task depends on chance: a Swift task forks the children.
+  // Removes the flag for a task: a Swift task of the test program forks the children, and they inherit the task.
   spool->flags = record->flags & ~CS_RING_RECORD_TASK;
   spool->has_task = (record->flags & CS_RING_RECORD_TASK) != 0;
   spool->stack_start = record->stack_start;

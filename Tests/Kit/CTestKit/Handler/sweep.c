@@ -62,7 +62,7 @@ static void take_sample(int signal) {
   (void)signal;
 }
 
-// A handler that is installed before the shield starts, so it runs after the thread sweep (the recording of all
+// A handler that is installed before the shield starts, so it runs after the thread sweep (the recording of the other
 // threads).
 static void check_profiler(int signal) {
   struct sigaction present;

@@ -8,7 +8,7 @@
 
 // The counters are in memory that the program shares with its supervisor.
 typedef enum ch_counter : uint32_t {
-  CH_BEGUN,                // all requests that have begun
+  CH_BEGUN,                // requests that have begun, without those that trap on purpose
   CH_TRAPPING,             // 1: the trap is imminent
   CH_FINISHED_INDEPENDENT, // requests that do not need an object or a lock of the trapped request
   CH_TRAPPED_INDEPENDENT,

@@ -91,7 +91,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_HELD_REMINDER,  // the halt (which keeps threads stopped) begins after the sweep has restored SIGPROF; exits 0
                           // if it sends no signal
   CS_TEST_SWEEP_PROFILER, // the program uses SIGPROF; exits 0 if its action is restored when an earlier handler runs
-  CS_TEST_SWEEP_AGAIN, // a signal beside 8 waiting threads, whose earlier handler returns, then SIGSEGV beside 2 other
+  CS_TEST_SWEEP_AGAIN, // a signal, whose earlier handler returns, beside 8 waiting threads, then SIGSEGV beside 2 other
                        // threads
   CS_TEST_SWEEP_NOT_AGAIN,       // as SWEEP_AGAIN, but the shield's handler crashes before the second sweep
   CS_TEST_SWEEP_HANDLER_CRASHES, // a crash beside 2 waiting threads; the earlier handler that gets the signal aborts

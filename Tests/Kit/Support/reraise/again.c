@@ -96,7 +96,7 @@ static void overflow(void) {
   descend(0);
 }
 
-// Skips the faulting instruction, so that the program survives the fault. The caller later sends itself a signal.
+// Skips the faulting instruction, so that the program survives the fault. The program later sends itself a signal.
 static void skip(int signal, siginfo_t *information, void *context) {
   (void)information;
   ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += 2;

@@ -5,8 +5,8 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests how a trap in isolated async work (`Shield.isolated`) affects tasks, actors and locks of the shield
-/// (`ExclusiveGate`).
+/// Tests how a trap in isolated async work (`Shield.isolated`) affects tasks, actors and gates (`ExclusiveGate`, which
+/// admits one caller at a time).
 ///
 /// Each test runs in its own process.
 @Suite("Isolated work: tasks", .unlessSanitized)

@@ -33,7 +33,7 @@ struct RingStampTests {
     #expect(!asked.isSettled && asked != second)
   }
 
-  @Test("the stamp of a ring changes with records and loss counters, and with nothing else")
+  @Test("the stamp of a ring changes with a loss counter, but not with annotations and breadcrumbs")
   func rest() throws {
     let file = try TestFile.memory()
     defer { file.close() }

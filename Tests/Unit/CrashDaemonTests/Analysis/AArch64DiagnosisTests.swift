@@ -270,7 +270,7 @@ struct AArch64FirstFaultTests {
       information[0] = UInt64(UInt32(bitPattern: signal))
       (information[1], information[2]) = (UInt64(UInt32(bitPattern: code)), address)
     }
-    var context = [UInt64](repeating: 0, count: 22 + 1)  // up to and including the fault address
+    var context = [UInt64](repeating: 0, count: 22 + 1)  // the ucontext up to and including the fault address
     context[22] = address
     var general = [UInt64](repeating: 0x77, count: 31)
     general[0] = 0
@@ -320,7 +320,7 @@ struct AArch64FirstFaultTests {
     sent = Self.record(SIGSEGV, code: 1, address: 8, esr: 0x9200_0046)
     sent.frames[3].pc = 0x10034
     #expect(FirstFault(sent, pid: 99) == nil)
-    // The analysis must not trap if the stack is cut at any length, or if any byte of the signal frame is changed.
+    // The analysis must not trap if the stack is cut after any word, or if any of its bytes is changed.
     let whole = sent.stack
     sent.frames[3].pc = 0x10030
     for count in stride(from: 0, to: whole.count, by: 8) {

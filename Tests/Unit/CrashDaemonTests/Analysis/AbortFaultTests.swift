@@ -13,7 +13,7 @@ import Testing
 struct AbortFaultTests {
   /// The record of the SIGABRT that `abort()` sends.
   ///
-  /// Its callers are `pthread_kill`, `raise` and `abort`.
+  /// Its three innermost frames are those of `pthread_kill`, `raise` and `abort`.
   private static func abort() -> CrashRecord {
     CrashRecord.sample(
       signal: SIGABRT, code: -6,

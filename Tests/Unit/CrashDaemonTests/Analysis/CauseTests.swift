@@ -107,7 +107,7 @@ struct CauseTests {
       return try #require(report.threads[0].frames.first { $0.isOwn })
     }
     // The innermost function is an inlined subscript of the runtime. Its caller is an inlined function of the program,
-    // which contains the `!`.
+    // whose result the outermost function unwraps by `!`.
     let lookup = try find([
       frame("$sSDyq_SgxcigSS_SiTg5", 7, 23, true), frame("$s4shop6lookupySiSgSS_tF", 2, 75, true),
       frame("$s4shop1aySiSSF", 7, 11, false),
@@ -153,8 +153,8 @@ struct CauseTests {
     let below = Self.function("$s4shop5belowyS2iF", at: 33, 3, declaredAt: 30)
     #expect(place([index, unwrap]) == "$s4shop5indexyS2iF:9:3 of 2")
     #expect(place([below, unwrap]) == "$s4shop5belowyS2iF:33:3 of 2")
-    // In the next three cases, the caller was itself inlined into the function `outer`, the trap is in a closure, and
-    // the trap follows a closure that has ended.
+    // The next three cases: the caller was itself inlined into the function `outer`; the trap is in a closure; the trap
+    // follows a closure that has ended.
     let outer = Self.function("$s4shop5outeryS2iF", at: 41, declaredAt: 40, inline: false)
     #expect(place([half, unwrap, outer]) == "$s4shop6unwrapyS2iF:20:4 of 2")
     let closure = Self.function("$s4shop5outeryS2iFS2iXEfU_", at: 42, declaredAt: 41)

@@ -129,7 +129,7 @@ import Testing
           words: [mangled, key], registers: [rax: mangled, r13: block], instruction: [], address: 0x7_1234_5678,
           pc: 0x7_1234_5678, more: [MemoryWords.Piece(start: mangled, bytes: bytes([1, 0x7_1234_5678]))])
       ),
-      // No register contains a pointer to the block; its words are still in registers.
+      // No register contains a pointer to the block; its second word, the tcache key, is still in rsi.
       (
         "dangling-remains",
         Fault(

@@ -143,7 +143,7 @@ struct MemoryRuleTests {
     }
   }
 
-  @Test("if a program itself disables memory capture, the report names the program as the source of this setting")
+  @Test("if a program itself disables memory capture, the stored ring says so, even under a no-memory rule")
   func ownChoice() throws {
     var ring = TestRing()
     ring.addCrash()

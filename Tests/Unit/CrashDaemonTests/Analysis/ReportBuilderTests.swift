@@ -72,7 +72,7 @@ struct ReportBuilderTests {
     #expect(try reason(symbols([named], gap), "/srv/shop") == gap.reason)
     #expect(try reason(symbols([lined], gap), "/srv/shop") == nil)
     #expect(try reason(symbols([], nil), "/srv/shop") == nil)
-    // A system library gets no reason, because it usually has the names of functions, but no lines.
+    // A system library without lines gets no reason, because it usually has only the names of functions.
     let names = SymbolGap(reason: "it has names only", isNamesOnly: true)
     #expect(try reason(symbols([], names), "/usr/lib/libc.so.6") == nil)
     #expect(try reason(symbols([], gap), "/usr/lib/libc.so.6") == gap.reason)

@@ -265,8 +265,8 @@ import Testing
       #expect(places(of: record, first: "_swift_release_dealloc") == [0x10, 0x30, 0x40])
       #expect(places(of: record, first: "$s4shop4sellyyF") == [0x10, 0x30, 0x40])
       #expect(places(of: record, first: "shop_visit").isEmpty)
-      // The scope is not read for a frame that a scan of the stack found, because its address need not be a return
-      // address.
+      // The code at a frame that a scan of the stack found is not described, because the frame's address need not be a
+      // return address.
       var scanned = record
       scanned.frames[3].trust = .scan
       #expect(places(of: scanned, first: "_swift_release_dealloc") == [0x10, 0x30])

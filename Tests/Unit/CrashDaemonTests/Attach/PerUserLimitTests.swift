@@ -214,8 +214,8 @@ struct PerUserLimitTests {
   @Test("F3: events sent to a subscriber are charged to its user's CPU time")
   func subscriberPace() async throws {
     var limits = Limits.patient
-    // With these limits, a user waits seconds for each used millisecond of CPU time. Therefore a stall of the machine
-    // between two pages cannot hide the wait.
+    // With these limits, a user waits a hundred times as long as the CPU time beyond 1 ms. Therefore a stall of the
+    // machine between two pages cannot hide the wait.
     (limits.callBurst_ms, limits.callShare_percent) = (1, 1)
     (limits.connectionCharge_us, limits.eventBatch) = (0, 1)
     try await TestDaemon.run(limits: limits) { daemon in

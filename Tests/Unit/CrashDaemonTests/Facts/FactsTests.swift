@@ -225,8 +225,8 @@ struct CommandLineTextTests {
     ])
   func secrets(arguments: [String], wanted: String) throws {
     #expect(try text(arguments) == wanted)
-    // An export can have stricter privacy rules than the store. They are applied to the stored command line, which is
-    // already scrubbed.
+    // An export can have stricter privacy rules than the store. They are applied to the stored command line, whether or
+    // not it is already scrubbed.
     var none = PrivacySettings()
     (none.annotations, none.patterns, none.homeDirectories) = ([], [], false)
     let plain = arguments.map { $0 + "\0" }.joined()

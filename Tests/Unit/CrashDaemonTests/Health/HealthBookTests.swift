@@ -215,7 +215,7 @@ struct HealthBookTests {
     try again.close()
   }
 
-  @Test("running time during which another build of the program also ran is counted separately")
+  @Test("running time during which another build of the program also ran is also counted as shared time")
   func shared() async throws {
     let book = book()
     let (old, new) = (try HealthProcess(1, build: "aa", number: 4), try HealthProcess(2, build: "bb", number: 6))

@@ -234,7 +234,7 @@ struct StoreKeeperTests {
       old.time = "2020-01-01T00:00:00.000000Z"
       _ = try daemon.store.put(old, raw: [])
       _ = try daemon.store.put(.sample(id: "bb"), raw: [])
-      // Only Prune can remove these old reports, because the test daemon has no retention.
+      // Only Prune can remove the old report, because the test daemon has no retention.
       let client = try await daemon.client()
       let before: [String: JSONValue] = ["before": .string("2021-01-01T00:00:00Z")]
       let dry = try await client.call("\(Self.own).Prune", before.merging(["dryRun": .bool(true)]) { $1 })

@@ -183,7 +183,7 @@ struct SymbolCachesTests {
     let caches = try caches(directory, script: "echo $3 >>'\(directory.path)/runs'; exit 65", limits: limits)
     let configuration = await caches.configuration
     let (tables, cpu) = (UnwindTables(configuration), configuration.cpu)
-    // User 1,001 is charged with an hour of CPU time, and user 1,002 with a second.
+    // User 1,001 has to wait an hour, and user 1,002 a second: each a hundred times the charged CPU time.
     cpu.charge(1_001, 36_000_000_000)
     cpu.charge(1_002, 10_000_000)
     for (id, user) in [("a1", 1_001), ("b1", 1_002)] as [(String, UInt32)] {

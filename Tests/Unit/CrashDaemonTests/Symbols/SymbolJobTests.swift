@@ -29,7 +29,7 @@ struct SymbolJobTests {
     try job(#"read image; echo "$# $1 $2 $3 $image $(ls /proc/self/fd | wc -l) ${HOME-none}""#, in: directory).run()
     let text = try String(
       decoding: Data(contentsOf: URL(fileURLWithPath: "\(directory.path)/out.cssym")), as: UTF8.self)
-    // The text contains a listing of the child's descriptors. Descriptor 4 is /proc/self/fd, which ls itself has
+    // The 4 is the number of the child's descriptors: the three standard ones, and /proc/self/fd, which ls itself has
     // opened.
     #expect(text == "3 build-cache --build-id abcd image 4 none\n")
     #expect(try files(directory) == ["analyse", "image", "out.cssym"])

@@ -167,7 +167,7 @@ struct BoundTests {
       _ = unsafe dangling { Session() }
       drop()
       check(Shield.danglingStatistics(of: Session.self)?.evicted == 1 && Shield.danglingIncidents().isEmpty)
-      // This object is released, too, when the quarantine tries to evict it, but another reference retains it.
+      // When the quarantine tries to evict this object, the object is still retained.
       let other = unsafe dangling { Session() }
       drop()
       _ = unsafe other.retain()

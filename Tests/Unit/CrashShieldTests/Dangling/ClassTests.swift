@@ -73,7 +73,7 @@ struct ClassTests {
       let reference = unsafe dangling { Guest() as Session }
       let other = unsafe dangling { Session() }
       drop()
-      // The casts are to non-final types: for a final class, the compiler would only compare the metadata pointer.
+      // Does not use `is Guest`: for a final class, the compiler only compares the metadata pointer.
       let object: AnyObject = unsafe reference.takeUnretainedValue()
       let session: AnyObject = unsafe other.takeUnretainedValue()
       check(object is Session && session is Session && !(object is Counter))

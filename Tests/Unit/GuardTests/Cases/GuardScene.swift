@@ -11,9 +11,8 @@ struct GuardScene: Sendable {
   /// A description of the fault.
   var fault: String
   /// The resulting value in the mode `absorb`.
-  ///
-  /// A program without the guard that continues after the fault has this value, too.
   var absorbed: String
+  /// The result in the modes `off` and `observe`; empty if these modes end the process.
   var plain: String
   /// The reason why the fault does not end the process in the modes `off` and `observe`.
   ///

@@ -65,8 +65,8 @@ struct RunTimeTests {
       check(drawn > 800 && drawn < 1200)
       let dead = unsafe (0..<300).map { _ in unsafe dangling { Wide() } }
       GuardPages.configure(slots: 10, oneIn: 1)
-      // The number of slots is now 0. Accesses to the freed objects are still recorded, because their class pointers
-      // are not overwritten, unlike their fields.
+      // The number of slots is now 0, and the memory of the freed objects was returned to the system. Accesses to the
+      // objects are still recorded with their class.
       GuardPages.configure(slots: 0, oneIn: 1)
       unsafe dead.forEach { _ = unsafe $0._withUnsafeGuaranteedRef { $0.numbers.8 } }
       let incidents = GuardPages.statistics.incidents

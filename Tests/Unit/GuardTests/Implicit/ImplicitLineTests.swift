@@ -32,7 +32,7 @@ private func linesOfFaults(in incidents: [ShieldIncident]) throws -> [Int] {
   let process = Process()
   process.executableURL = URL(fileURLWithPath: "/usr/bin/addr2line")
   process.arguments = ["-e", image.path]
-  // The address of a call is the return address minus 1. Frames in other images are ignored.
+  // The return address minus 1 is in the call instruction. Frames in other images are ignored.
   for incident in incidents {
     let frames = incident.frames + Array(repeating: 1, count: limit - incident.frames.count)
     process.arguments? += frames.map { "0x" + String(($0 &- image.start) &- 1, radix: 16) }

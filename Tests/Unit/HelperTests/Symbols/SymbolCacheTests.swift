@@ -105,8 +105,8 @@ import Testing
 
   @Test("S2: an address with line 0 gets the nearest line of its function, marked as such")
   func nearestLine() throws {
-    // `outer` has four ranges: without a line, with line 53, with an inlined call that has no line, and with an inlined
-    // call that has a line. `plain` starts directly after `outer`.
+    // `outer` has five ranges: without a line, with line 53, with an inlined call that has no line, with an inlined
+    // call that has a line, and again without a line. `plain` starts directly after `outer`.
     let cache = try Self.open(
       try Self.bytes(
         of: Self.contents(

@@ -98,7 +98,7 @@ struct RolloutComparisonTests {
     let new = [Hour(hour: 300, seconds: 3_600, sharedSeconds: 3_600, crashes: 20)]
     let beside = RolloutComparison(new: new, old: old)
     #expect(!beside.isWorse && beside.newCrashes == 20 && beside.oldCrashes == 20 && beside.expected == 20)
-    // Without the old build's hours of the outage, the builds ran one after the other, and the new one looks worse.
+    // Without the old build's hour of the outage, the builds ran one after the other, and the new one looks worse.
     let after = RolloutComparison(new: [Hour(hour: 300, seconds: 3_600, crashes: 20)], old: Array(old.dropLast()))
     #expect(after.isWorse && after.oldCrashes == 0)
   }

@@ -66,7 +66,7 @@ public enum Work {
     return values[Int(getpid())]
   }
 
-  /// Ten kinds of traps, each with a different stack, by the name that the path of the request gives.
+  /// Ten kinds of traps, each with a different stack, by the path of the request.
   private static let traps: [String: @Sendable () async throws -> Int] = [
     "/trap/index": { index() },
     "/trap/unwrap": {

@@ -15,7 +15,7 @@ extension CrashFacts {
   /// last block is the page number alone.
   ///
   /// A register must point into the same heap as the link. Because both the block and the next freed block are in this
-  /// heap, 21 bits of the link are known. Any other pointer has other values in these bits.
+  /// heap, 21 bits of the link are known. Other values have the same 21 bits only by chance.
   func isArenaLink(_ value: UInt64) -> Bool {
     guard value >= DiagnosisRule.nullPage, isCanonical(value) else { return false }
     return Set(record.generalRegisters.map { $0 >> Self.arenaBits }).contains { number in

@@ -2,8 +2,8 @@ import CrashReport
 import CrashRing
 import Glibc
 
-/// The access to a guard page that the process recorded before a crash, with the object and the stack that freed the
-/// object.
+/// The forbidden access or free that the guard pages recorded before a crash, with the object and the stack that freed
+/// the object.
 struct PageEvidence: Sendable {
   var incident: Incident
   /// The stack that freed the object, innermost first.

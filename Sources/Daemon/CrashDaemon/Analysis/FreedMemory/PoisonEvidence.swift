@@ -7,7 +7,7 @@ import CrashRing
 /// poison values.
 struct PoisonEvidence: Sendable, Equatable {
   var register: Int
-  /// The number of the freed-object record that the quarantine wrote for the object.
+  /// The number of the quarantine's record of the object.
   var record: UInt32
   /// The class of the deallocated object.
   var className: String
@@ -15,8 +15,8 @@ struct PoisonEvidence: Sendable, Equatable {
 
   private static let tag: UInt64 = 0xEFED
   private static let classes: UInt32 = 1 << 11
-  /// The range of the low 16 bits, which are the sum of 0x8000, the object's size and the offset that the program
-  /// added.
+  /// The range of the low 16 bits, which are the sum of 0x8000, the object's encoded size and the offset that the
+  /// program added.
   ///
   /// If the sum is outside the range, the addition of the offset can also have changed the record number in the higher
   /// bits.
@@ -25,8 +25,8 @@ struct PoisonEvidence: Sendable, Equatable {
   /// Decodes a poison value; nil if the value is not a poison value, or does not name a class that the process
   /// protected.
   init?(register: Int, value: UInt64, classes: [ProtectedClass], architecture: Architecture) {
-    // The low 16 bits contain the object's size. The program could have added an offset, and the code of a runtime
-    // could have cleared some bits of the pointer. Therefore, accept a range of values.
+    // The low 16 bits contain the object's encoded size. The program could have added an offset, and the code of a
+    // runtime could have cleared some bits of the pointer. Therefore, accept a range of values.
     guard value >> 48 == Self.tag, Self.lowHalf.contains(value & 0xFFFF) else { return nil }
     let record = UInt32(truncatingIfNeeded: value >> 16)
     let index = Int(record % Self.classes)

@@ -62,7 +62,7 @@ struct Exception_aarch64: Sendable {
   private func abort(_ expected: Int32) -> (signal: Int32, code: Int32, address: UInt64) {
     switch syndrome & 0x3f {
     case 0x21: (SIGBUS, 1, address)
-    // SIGBUS means that the accessed page is after the end of the mapped file.
+    // SIGBUS means that the accessed page is after the end of the mapped file, or could not be read from the file.
     case _ where expected == SIGBUS: (SIGBUS, 2, address)
     // The page exists, but its permissions forbid the access.
     case 0x0c...0x0f: (SIGSEGV, 2, address)

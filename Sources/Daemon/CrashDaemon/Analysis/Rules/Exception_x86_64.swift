@@ -27,7 +27,7 @@ struct Exception_x86_64: Sendable {
       case 6: (SIGILL, 2, pc)
       case 12: (SIGBUS, 128, 0)
       case 13: (SIGSEGV, 128, 0)
-      // SIGBUS means that the accessed page is after the end of the mapped file.
+      // SIGBUS means that the accessed page is after the end of the mapped file, or could not be read from the file.
       case 14 where expected == SIGBUS: (SIGBUS, 2, address)
       case 14: (SIGSEGV, pageFaultCode, address)
       // Only the FPU's registers show the cause of a floating-point exception, and the record does not contain them.

@@ -221,7 +221,7 @@ extension InstructionDecoder_x86_64 {
   /// Whether an instruction of the groups 0F00 and 0F01 is privileged.
   ///
   /// In group 0F00, lldt and ltr are privileged. In group 0F01, these instructions are privileged: lgdt, lidt, lmsw,
-  /// invlpg, and those whose opcode includes the ModRM byte.
+  /// invlpg, and some of those whose opcode includes the ModRM byte (the list `others`).
   private static func isPrivileged(_ opcode: UInt8, _ selector: UInt8, _ following: UInt8) -> Bool {
     if opcode == 0x00 { return selector == 2 || selector == 3 }
     guard opcode == 0x01 else { return false }

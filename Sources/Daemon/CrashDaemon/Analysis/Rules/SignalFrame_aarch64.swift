@@ -27,8 +27,8 @@ struct SignalFrame_aarch64: Sendable, Equatable {
   private static let syndromeMark: UInt32 = 0x4553_5201
   private static let signals: Set<Int32> = [4, 5, 7, 8, 11, 31]
 
-  /// Finds the innermost signal frame on the record's stack that resumes at `pc`; nil if no frame fits the record's
-  /// signal.
+  /// Finds the innermost signal frame on the record's stack that resumes at `pc`; nil if no such frame fits the
+  /// record's signal.
   static func find(in record: CrashRecord, resumingAt pc: UInt64) -> SignalFrame_aarch64? {
     let memory = MemoryWords([MemoryWords.Piece(start: record.stackStart, bytes: record.stack)])
     let bytes = UInt64(record.stack.count)
@@ -90,8 +90,8 @@ struct SignalFrame_aarch64: Sendable, Equatable {
     return 0
   }
 
-  /// Whether the code at pc could have raised the exception: the address of a data or instruction abort must be near
-  /// the value of a register.
+  /// Whether the code at pc could have raised the exception: the address of a data or instruction abort must be below
+  /// 65,536 or near the value of a register.
   ///
   /// If software sent the signal, the exception in the frame is that of an earlier fault.
   private static func isTied(_ exception: Exception_aarch64, _ address: UInt64, _ registers: [UInt64]) -> Bool {

@@ -30,8 +30,8 @@ struct SignalFrame_x86_64: Sendable, Equatable {
   private static let addressIndex: UInt64 = 22
   private static let signals: Set<Int32> = [4, 5, 7, 8, 11, 31]
 
-  /// Finds the innermost signal frame on the record's stack that resumes at `pc`; nil if no frame fits the record's
-  /// signal.
+  /// Finds the innermost signal frame on the record's stack that resumes at `pc`; nil if no such frame fits the
+  /// record's signal.
   static func find(in record: CrashRecord, resumingAt pc: UInt64, trampoline: UInt64) -> SignalFrame_x86_64? {
     let memory = MemoryWords([MemoryWords.Piece(start: record.stackStart, bytes: record.stack)])
     let bytes = UInt64(record.stack.count)
@@ -82,8 +82,8 @@ struct SignalFrame_x86_64: Sendable, Equatable {
     (signal, code, address) = told
   }
 
-  /// Whether the code at pc could have raised the exception: the address of a page fault must be near the value of a
-  /// register.
+  /// Whether the code at pc could have raised the exception: the address of a page fault must be below 65,536 or near
+  /// the value of a register.
   ///
   /// If software sent the signal, the exception in the frame is that of an earlier fault.
   static func isTied(trap: UInt64, _ address: UInt64, _ registers: [UInt64]) -> Bool {

@@ -11,7 +11,7 @@ public enum LocalTime: Sendable {
 
   /// Returns the time of the last microsecond of a second.
   ///
-  /// The end of a period uses this time: lists show times without fractions, and the period must include a crash with
+  /// The end of a period uses this time: lists show times without fractions, and the period must include a crash in
   /// the same second.
   public static func rfc3339EndOfSecond(_ seconds: Int) -> String {
     rfc3339(seconds).dropLast() + ".999999Z"

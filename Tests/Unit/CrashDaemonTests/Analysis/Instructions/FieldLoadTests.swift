@@ -97,7 +97,7 @@ import Testing
       // The jne jumps back to the load, so the loop always runs the load.
       let loop = Fault(code: load, instruction: [0x48, 0x8b, 0x40, 0x18, 0x75, 0xf6])
       #expect(loop.diagnosis.rule == "dangling-field-null")
-      // These jumps do not skip the load: their target is the load itself, or is outside the recorded code.
+      // These jumps do not lead past the load to the fault: they lead to the load itself, or out of the recorded code.
       for jump in [[0x74, 0], [0x74, 0x40], [0x74, 0x80]] as [[UInt8]] {
         #expect(Fault(code: jump + load).diagnosis.rule == "dangling-field-null")
       }
