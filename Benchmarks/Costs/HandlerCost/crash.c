@@ -6,9 +6,15 @@
 
 enum { DEPTH = 20 };
 
-__attribute__((noinline)) static int descend(volatile int *null, int depth) {
+static int descend(volatile int *null, int depth);
+
+// A call through a volatile pointer stays a call. The compiler turns a direct recursion into a loop, which has one
+// frame.
+static int (*volatile deeper)(volatile int *, int) = descend;
+
+static int descend(volatile int *null, int depth) {
   if (depth == 0) return *null = 1;
-  return descend(null, depth - 1) + 1;
+  return deeper(null, depth - 1) + 1;
 }
 
 int main(int count, char **arguments) {
