@@ -112,8 +112,9 @@ public enum Demangler: Sendable {
     guard isSwift(mangled) else { return false }
     let stem = stem(of: mangled)
     // The compiler marks merged functions in its last step, so the full name of a merged function begins with
-    // "merged ". The full name of a local function that the program calls `merged` also begins in this way.
-    return SwiftRuntimeDemangler.shared.full(stem)?.utf8.starts(with: "merged ".utf8) ?? false
+    // "merged ". The full name of a local function that the program calls `merged` begins with "merged #1".
+    guard let full = SwiftRuntimeDemangler.shared.full(stem)?.utf8 else { return false }
+    return full.starts(with: "merged ".utf8) && !full.starts(with: "merged #".utf8)
   }
 }
 

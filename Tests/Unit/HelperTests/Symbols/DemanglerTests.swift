@@ -45,6 +45,9 @@ import Testing
     // Merged functions share one body, which has the name of only one of them.
     Name("$s4shop1PV5greet4nameSiSS_tFTm", "merged P.greet(name:)", "shop"),
     Name("$s4shop3genyyxlFTm.17", "merged gen<A>(_:)", "shop"),
+    // The program's own local function can have the name `merged`.
+    Name("$s4main1fyyF6mergedL_yyF", "merged #1 () in f()", "main"),
+    Name("$s4main1fyyF6mergedL_yyFTm", "merged merged #1 () in f()", "main"),
     // A specialized or merged closure is a function of the program. A specialized or merged thunk remains a thunk.
     Name(
       "$s10TSCUtility16InterruptHandlerCyACyycKcfcys5Int32VcfU_Tf4d_n",
