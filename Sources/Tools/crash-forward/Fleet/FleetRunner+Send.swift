@@ -31,7 +31,9 @@ extension FleetRunner {
         let dropped = receipt.refused.addingReportingOverflow(receipt.expired)
         let lost = dropped.overflow ? work.batch.events : min(work.batch.events, dropped.partialValue)
         around.board.change(Self.name) { $0.delivered += work.batch.events - lost }
-        if work.batch.counters.unsent > 0 { work.pace.sent(at: around.now()) }
+        if work.batch.counters.unsent > 0, let since = work.batch.since {
+          work.pace.sent(since: since, at: around.now())
+        }
         work.batch.markSent()
         endWaiting()
         backoff.reset()

@@ -118,7 +118,7 @@ public struct FleetRunner: Sendable {
     guard let since = work.batch.since else { return nil }
     let now = around.now()
     let reports = work.batch.reportsSince.map { Self.linger - $0.duration(to: now) }
-    let counters = work.pace.delay - since.duration(to: now)
+    let counters = work.pace.delay(since: since) - since.duration(to: now)
     return max(.zero, min(reports ?? counters, counters))
   }
 

@@ -251,14 +251,14 @@ struct FleetRunnerTests {
     var (pace, now) = (CounterPace(), ContinuousClock.now)
     var delays: [Duration] = []
     for _ in 0..<9 {
-      now += pace.delay
-      pace.sent(at: now)
-      delays.append(pace.delay)
+      let since = now
+      delays.append(pace.delay(since: since))
+      now += pace.delay(since: since)
+      pace.sent(since: since, at: now)
     }
     #expect(delays == [1, 2, 4, 8, 16, 32, 60, 60, 60].map { .seconds($0) })
-    now += .seconds(121)
-    pace.sent(at: now)
-    #expect(pace.delay == .seconds(1))
+    #expect(pace.delay(since: now + .seconds(120)) == .seconds(60))
+    #expect(pace.delay(since: now + .seconds(121)) == .seconds(1))
   }
 
   @Test("crashes above the rate limit of whole reports are counted")
