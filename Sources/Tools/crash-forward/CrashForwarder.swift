@@ -156,7 +156,7 @@ public struct CrashForwarder: Sendable {
     return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// Sends reports until `wait` returns, then waits up to five seconds for each sink whose transfer is in progress.
+  /// Sends reports until `wait` returns, then waits up to five seconds for the sinks whose transfers are in progress.
   /// - Throws: `SystemError` if no thread can be created.
   public func run(untilStopped wait: () -> Void) throws(SystemError) {
     var ends: [StopSignal] = []
@@ -188,7 +188,8 @@ public struct CrashForwarder: Sendable {
     }
     wait()
     stop.stop()
-    // Do not wait longer than five seconds for a sink: crashd sends a report again if it is not acknowledged.
-    for end in ends { _ = end.wait(for: .seconds(5)) }
+    // Do not wait longer than five seconds in all: crashd sends a report again if it is not acknowledged.
+    let deadline = ContinuousClock.now + .seconds(5)
+    for end in ends { _ = end.wait(for: ContinuousClock.now.duration(to: deadline)) }
   }
 }
