@@ -89,6 +89,17 @@ struct RenderingTests {
     if path == "/issues" { #expect(one.contains("> crash<") && two.contains("> crashes<")) }
   }
 
+  @Test(
+    "the usual number of crashes a day has two decimals below 1, else at most one",
+    arguments: [
+      (0.004, "less than 0.01"), (0.034, "0.03"), (0.994, "0.99"), (0.996, "1"), (1.25, "1.3"), (0.0, "0"),
+      (-Double.infinity, "–"),
+    ])
+  func usual(rate: Double, text: String) {
+    let program = Alarms.Program(name: "shop", level: "base", evidence: 1, threshold: 2, usualPerDay: rate, days: [])
+    #expect(AlarmView.Row(program, [], now_ns: 0).usual.description == text)
+  }
+
   @Test("each page has a JSON twin with the same contents, without control characters", arguments: paths)
   func twin(path: String) async throws {
     for text in ["text"] + FakeSource.hostile {
