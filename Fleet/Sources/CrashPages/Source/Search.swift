@@ -33,7 +33,7 @@ public struct Search: Codable, Sendable, Hashable {
 public enum SearchTerm: String, Codable, Sendable, CaseIterable {
   case program, build, release, environment, host, pod, unit, executable, signal, cause, `class`, route, trace
   case state, tag, group, pid, since, until
-  /// Words without a key. The title must contain each of them.
+  /// Words without a key. The title of the issue must contain each of them.
   case text
 
   /// Alternative spellings of keys.

@@ -25,7 +25,7 @@ struct RecordLog: ~Copyable {
   private var chunk: [UInt8] = []
   private var position = 0
   private var isAtEnd = false
-  /// The number of refused lines.
+  /// The number of record lines that `RecordLog` or crashd refused.
   private(set) var refused = 0
 
   /// Opens a file, or standard input for the path `-`.

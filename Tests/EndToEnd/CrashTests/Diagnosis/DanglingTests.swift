@@ -185,8 +185,8 @@ struct DanglingTests {
     let victim = try await Victim.start(Self.scenario, in: daemon)
     let change = try await blocking { try client.protect(class: Self.victim, name: "crash-maker") }
     #expect(change.services == ["crash-maker"] && change.processes == 1)
-    // On a slow machine, the process can answer after crashd's timeout. This then sets the policy again, which changes
-    // nothing more.
+    // On a slow machine, the process can answer after crashd's timeout, and `applied` is 0. The loop then protects the
+    // class again until crashd counts the process.
     var applied = change.applied
     for _ in 0..<Patience.slices where applied == 0 {
       applied = try await blocking { try client.protect(class: Self.victim, name: "crash-maker") }.applied

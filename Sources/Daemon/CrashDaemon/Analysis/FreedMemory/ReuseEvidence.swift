@@ -59,8 +59,8 @@ extension CrashFacts {
 
   /// Whether the allocator's header that follows the block is intact.
   ///
-  /// An overrun of this block would have overwritten the header of the next block. The record contains that header only
-  /// if the block is short. If the record does not contain the header, the result is true.
+  /// An overrun of this block would have overwritten the header of the next block. The record has at most 128 bytes near
+  /// the address in a register, so it contains that header only if the block is short. Otherwise, the result is true.
   private func isWholeBehind(_ block: FreedBlock) -> Bool {
     guard let next = memory.word(at: block.address &+ block.bytes) else { return true }
     return Self.isBlockSize(next)
