@@ -16,10 +16,7 @@ extension FleetRunner {
       return false
     }
     while true {
-      let body = try? work.batch.body(host, stream: Self.stream(subscriber, cursor))
-      // If the body cannot be encoded, try again later. Do not send an empty body, because the fleet would commit it
-      // without the reports.
-      switch body.map(client.send) ?? .later("cannot encode the batch", after: nil) {
+      switch send(work.batch, of: host, until: cursor) {
       case .committed(let receipt):
         for (item, reason) in receipt.refusals {
           refuse(work.batch.id(ofLine: item) ?? "item \(item)", reason)
@@ -55,6 +52,14 @@ extension FleetRunner {
         beginWaiting(why)
         if around.wait(backoff.delay(atLeast: after)) { return true }
       }
+    }
+  }
+
+  /// Sends the batch once, with the cursor after its last event.
+  private func send(_ batch: FleetBatch, of host: FleetHost, until cursor: String) -> FleetClient.Outcome {
+    do { return client.send(try batch.body(host, stream: Self.stream(subscriber, cursor))) } catch {
+      // Keep the batch: the fleet would commit an empty body without the reports.
+      return .later("cannot encode the batch: \(error)", after: nil)
     }
   }
 
