@@ -29,6 +29,20 @@ struct JSONFragmentTests {
     #expect(parameters.report?["z"] == .array([.double(1.5), .string("a/bé")]))
   }
 
+  @Test("JSONDecoder and crashd's own parser decode the same value, of each type and at each depth")
+  func anyValue() throws {
+    let text = #"{"a":null,"b":[true,false,0,-7,1.5,9007199254740993,1e300,"",[],{}],"c":{"":{"d":[[[1]]]}},"e":"1"}"#
+    let decoded = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
+    #expect(decoded == JSONValue(parsing: Array(text.utf8)))
+    #expect(
+      decoded["b"]
+        == .array([
+          .bool(true), .bool(false), .int(0), .int(-7), .double(1.5), .int(9_007_199_254_740_993), .double(1e300),
+          .string(""), .array([]), .object([:]),
+        ]))
+    #expect(throws: DecodingError.self) { try JSONDecoder().decode(JSONValue.self, from: Data("[{\"a\":1e999}]".utf8)) }
+  }
+
   @Test("a number that is not finite is encoded as a string, and does not make the encoding fail")
   func notFinite() throws {
     let json = try VarlinkReplyText.success(["a": Double.infinity, "b": -.infinity, "c": .nan])
