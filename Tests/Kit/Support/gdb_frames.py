@@ -132,6 +132,16 @@ def run_for_core(arguments):
         return program.pid, pcs
 
 
+def keep_symbols():
+    """Reads the symbols of the program's libraries once. Without other users of these symbols, gdb drops them at the end
+    of each run, and reading them again takes most of the time of a run."""
+    listing = subprocess.run(["ldd", gdb.current_progspace().filename], capture_output=True, text=True).stdout
+    for line in listing.splitlines():
+        path = next((word for word in line.split() if word.startswith("/")), None)
+        if path:
+            gdb.execute("add-inferior -exec " + os.path.realpath(path), to_string=True)
+
+
 def start():
     for attempt in range(START_LIMIT):
         try:
@@ -158,6 +168,8 @@ for setting in (
     gdb.execute(setting, to_string=True)
 if CORES:
     gdb.execute("set sysroot /")
+else:
+    keep_symbols()
 
 gdb.events.stop.connect(remember)
 with open(os.environ["FRAMES_OUTPUT"], "w") as output:

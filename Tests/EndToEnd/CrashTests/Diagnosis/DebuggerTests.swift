@@ -4,7 +4,7 @@ import Testing
 
 /// Tests that the shield's handler finds the same frames as gdb: gdb unwinds the stack when the signal arrives, and the
 /// handler then unwinds it in the same process.
-@Suite(.sharedDaemon, .serialized)
+@Suite(.sharedDaemon)
 struct DebuggerTests {
   @Test("the report's frames equal gdb's frames in every scenario", arguments: ["debug", "optimized"])
   func frames(build: String) async throws {
