@@ -73,7 +73,7 @@ struct NoMemoryTests {
         count += try files(with: secret, in: path)
       } else if status.st_mode & S_IFMT == S_IFREG {
         let bytes = try FileDescriptor(opening: path, O_RDONLY).readToEnd()
-        if bytes.firstRange(of: head) != nil || bytes.firstRange(of: tail) != nil { count += 1 }
+        if bytes.contains(bytes: head) || bytes.contains(bytes: tail) { count += 1 }
       }
     }
     return count
@@ -103,7 +103,7 @@ struct NoMemoryTests {
     #expect(again.report.report.threads.map(\.frames) == report.threads.map(\.frames))
     return (
       report, try files(with: host.secret, in: daemon.place.state), stacks.count,
-      dump.firstRange(of: Array(host.secret.utf8)) != nil, text
+      dump.contains(bytes: host.secret.utf8), text
     )
   }
 

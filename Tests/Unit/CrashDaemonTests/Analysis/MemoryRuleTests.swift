@@ -5,6 +5,7 @@ import CrashReport
 import CrashStore
 import Glibc
 import LinuxSystem
+import TestKit
 import Testing
 
 @testable import CrashDaemon
@@ -93,13 +94,13 @@ struct MemoryRuleTests {
   func excerpt() throws {
     let ring = Self.ring()
     let before = try Self.stored(ring, withoutMemory: false)
-    #expect(before.bytes == ring.bytes && before.bytes.firstRange(of: Self.secret) != nil)
+    #expect(before.bytes == ring.bytes && before.bytes.contains(bytes: Self.secret))
     #expect(before.contents.records.map(\.stack.count) == [Self.secret.count + 64])
     #expect(before.contents.memory.mode == .full && before.contents.memory.heapKey == 0x4711)
     #expect(before.contents.records.first?.memory.count == 1)
 
     let after = try Self.stored(ring, withoutMemory: true)
-    #expect(after.bytes.firstRange(of: Self.secret) == nil)
+    #expect(!after.bytes.contains(bytes: Self.secret))
     #expect(after.contents.losses.isEmpty)
     // The contents under the rule must be the contents without the rule, minus their memory.
     var expected = before.contents
@@ -121,15 +122,15 @@ struct MemoryRuleTests {
     ring.claim(2)
     let after = try Self.stored(ring, withoutMemory: true)
     #expect(after.contents.losses == ["corrupt": 1, "torn": 1] && after.contents.records.count == 1)
-    #expect(after.bytes.firstRange(of: Self.secret) == nil)
+    #expect(!after.bytes.contains(bytes: Self.secret))
   }
 
   @Test("a no-memory rule also removes an earlier crash's memory from a slot")
   func leftovers() throws {
     var ring = Self.ring()
     ring.addCrash(stack: [1, 2, 3])
-    #expect(ring.bytes.firstRange(of: Self.secret.suffix(8)) != nil)
-    #expect(try Self.stored(ring, withoutMemory: true).bytes.firstRange(of: Self.secret.suffix(8)) == nil)
+    #expect(ring.bytes.contains(bytes: Self.secret.suffix(8)))
+    #expect(try !Self.stored(ring, withoutMemory: true).bytes.contains(bytes: Self.secret.suffix(8)))
   }
 
   @Test("a no-memory rule removes the bytes at pc unless they are code")
@@ -139,7 +140,7 @@ struct MemoryRuleTests {
       ring.addCrash(signal: SIGSEGV, address: address, instruction: Array(Self.secret.prefix(16)))
       let (bytes, contents) = try Self.stored(ring, withoutMemory: true)
       #expect(contents.records.map(\.instruction.count) == [count] && contents.losses.isEmpty)
-      #expect((bytes.firstRange(of: Self.secret.prefix(16)) == nil) == (count == 0))
+      #expect(bytes.contains(bytes: Self.secret.prefix(16)) == (count > 0))
     }
   }
 
@@ -167,7 +168,7 @@ struct MemoryRuleTests {
         let report = try daemon.store.report(idPrefix: ring.id).report
         #expect(report.memoryOmitted == omitted)
         let raw = try #require(try daemon.store.raw(id: ring.id))
-        #expect((raw.firstRange(of: Self.secret) == nil) == (omitted != nil))
+        #expect(raw.contains(bytes: Self.secret) == (omitted == nil))
         let reply = try await client.call("io.crashshield.Crashd.Reanalyse")
         #expect(reply["changed"] == .bool(false))
         #expect(reply.object("report").string("memoryOmitted") == omitted?.rawValue)
@@ -192,7 +193,7 @@ struct MemoryRuleTests {
       // The process in this test has not applied the rule, so crashd discards the memory.
       #expect(first.string("memory") == "discarded")
       let raw = try #require(try daemon.store.raw(id: ring.id))
-      #expect(raw.firstRange(of: Self.secret) == nil)
+      #expect(!raw.contains(bytes: Self.secret))
     }
   }
 
