@@ -11,8 +11,7 @@ struct DeployTests {
   @Test("the report of a crash after a deploy has the lines of the running build", arguments: ["replaced", "deleted"])
   func deploy(how: String) async throws {
     let directory = try TestDirectory()
-    let library = directory.path + "/libcrashshield.so"
-    try await ChildProcess.run(SourceMark.package + "/scripts/build/preload", [library], in: directory)
+    let library = try await Binaries.preloadLibrary()
     let program = directory.path + "/shop"
     try await Self.compile(newLines: 0, to: program, in: directory)
 

@@ -37,8 +37,7 @@ struct AttributionTests {
     arguments: ["-Onone", "-O"])
   func places(optimization: String) async throws {
     let directory = try TestDirectory()
-    let library = directory.path + "/libcrashshield.so"
-    try await ChildProcess.run(SourceMark.package + "/scripts/build/preload", [library], in: directory)
+    let library = try await Binaries.preloadLibrary()
     let program = directory.path + "/shop"
     try await ChildProcess.run(
       "/usr/bin/env",

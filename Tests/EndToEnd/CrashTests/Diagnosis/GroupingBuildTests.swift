@@ -24,8 +24,7 @@ struct GroupingBuildTests {
   @Test("of 20 reports of five crashes in four builds, at least 18 have their crash's group, which no other crash has")
   func builds() async throws {
     let directory = try TestDirectory()
-    let library = directory.path + "/libcrashshield.so"
-    try await ChildProcess.run(SourceMark.package + "/scripts/build/preload", [library], in: directory)
+    let library = try await Binaries.preloadLibrary()
     let keys = try await PrivateDaemon.run { daemon in
       var keys: [Int: [String: String]] = [:]
       for build in Self.builds {

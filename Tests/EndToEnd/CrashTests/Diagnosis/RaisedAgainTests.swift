@@ -34,9 +34,8 @@
     @Test("D6: the first fault is reported, also if the shield gets its signal after the program's handler")
     func causes() async throws {
       let directory = try TestDirectory()
-      let library = directory.path + "/libcrashshield.so"
+      let library = try await Binaries.preloadLibrary()
       let program = directory.path + "/again"
-      try await ChildProcess.run(SourceMark.package + "/scripts/build/preload", [library], in: directory)
       try await ChildProcess.run(
         "/usr/bin/env",
         [

@@ -1,4 +1,5 @@
 import Glibc
+import TestKit
 import Testing
 
 /// Finds the programs under test.
@@ -29,6 +30,20 @@ enum Binaries {
 
   /// Returns the path of a program in the directory of the test bundle, even if `CRASHSHIELD_BINARIES` is set.
   static func besideTests(_ name: String) throws -> String { try testDirectory() + "/" + name }
+
+  /// Builds libcrashshield.so once per test run, and returns its path.
+  ///
+  /// The library is in a directory of its own, because `crashctl run` would preload it if it were beside crashctl.
+  static func preloadLibrary() async throws -> String { try await preload.value }
+
+  private static let preload: Task<String, any Error> = Task {
+    let path = try besideTests("preload/libcrashshield.so")
+    // Replaces the file in one step, because processes of another test run could be using it.
+    let new = "\(path).\(getpid())"
+    try await ChildProcess.run(SourceMark.package + "/scripts/build/preload", [new], in: TestDirectory())
+    guard unsafe rename(new, path) == 0 else { throw SystemError("rename '\(new)'", errno) }
+    return path
+  }
 
   private static func directory() throws -> String {
     try Environment.value(of: "CRASHSHIELD_BINARIES") ?? testDirectory()
