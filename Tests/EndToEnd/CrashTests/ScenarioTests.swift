@@ -66,13 +66,12 @@ struct ScenarioTests {
   private func check(
     _ scenario: Scenario, _ options: [String] = [], program: String? = nil, isOptimized: Bool = Binaries.areInstalled
   ) async throws {
-    let daemon = try SharedDaemon.current
-    let crash = try await Crasher.run(
-      scenario.name, ["--wait-attached"] + options, environment: daemon.place.environment, program: program)
-    #expect(try scenario.complaint(about: crash) == nil, "\(scenario.name)")
-    let reports = try await daemon.reports(of: crash.reportedPid(of: scenario))
-    scenario.endChild(of: crash)
-    let findings = try Findings(reports, of: scenario, isOptimized: isOptimized)
+    let run =
+      options.isEmpty
+      ? try await ScenarioRun.shared(scenario, program: program)
+      : try await ScenarioRun(scenario, options, program: program)
+    #expect(try scenario.complaint(about: run.crash) == nil, "\(scenario.name)")
+    let findings = try Findings(run.reports, of: scenario, isOptimized: isOptimized)
     if scenario.hasGap(on: scenario.threads[0]) && scenario.isReported { return }
     #expect(findings.all.isEmpty, "\(scenario.name)")
   }

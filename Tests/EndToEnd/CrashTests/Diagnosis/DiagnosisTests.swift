@@ -15,14 +15,11 @@ struct DiagnosisTests {
       guard let optimized = try Binaries.optimizedCrashMaker() else { return }
       program = optimized
     }
-    let daemon = try SharedDaemon.current
     let isOptimized = build == "optimized" || Binaries.areInstalled
     var (right, wrong) = (0, [String]())
     for scenario in Scenario.runnable(isOptimized: isOptimized, isStatic: Binaries.areInstalled)
     where scenario.isReported {
-      let crash = try await Crasher.run(
-        scenario.name, ["--wait-attached"], environment: daemon.place.environment, program: program)
-      guard let diagnosis = try await daemon.reports(of: crash.reportedPid(of: scenario)).first?.diagnosis else {
+      guard let diagnosis = try await ScenarioRun.shared(scenario, program: program).reports.first?.diagnosis else {
         wrong.append("\(scenario.name): no report")
         continue
       }

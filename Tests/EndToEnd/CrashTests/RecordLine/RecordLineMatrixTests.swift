@@ -42,10 +42,7 @@ struct RecordLineMatrixTests {
     let decoded = try await RecordLog.decode(log.joined(separator: "\n"))
     try #require(decoded.count == scenarios.count)
     for (scenario, line) in zip(scenarios, decoded) {
-      let crash = try await Crasher.run(
-        scenario.name, ["--wait-attached"], environment: daemon.place.environment, program: program)
-      let reports = try await daemon.reports(of: crash.reportedPid(of: scenario))
-      scenario.endChild(of: crash)
+      let reports = try await ScenarioRun.shared(scenario, program: program).reports
       guard let report = reports.first, reports.count == 1 else {
         Issue.record("\(scenario.name): \(reports.count) reports of crashd")
         continue
