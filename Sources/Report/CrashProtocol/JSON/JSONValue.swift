@@ -43,8 +43,8 @@ public enum JSONValue: Sendable, Equatable {
 extension JSONValue: Codable {
   /// Decodes any JSON value.
   ///
-  /// Complexity: more than linear in the nesting depth, because the error of each failed attempt stores the path of the
-  /// value. For untrusted JSON, call `JSONDepth.check` first, or use `init(parsing:)`.
+  /// Complexity: cubic in the nesting depth, because `JSONDecoder` tries one type after another. For untrusted JSON,
+  /// call `JSONDepth.check` first, or use `init(parsing:)`.
   /// - Throws: `DecodingError` if the input is not a JSON value.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
