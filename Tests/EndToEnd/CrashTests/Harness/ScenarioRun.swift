@@ -18,7 +18,7 @@ struct ScenarioRun: Sendable {
   /// Returns the run of a scenario that all suites share.
   ///
   /// Several suites check the reports of all scenarios. The first one runs the scenario with its own crashd, and the
-  /// others get the result. With a run for each suite, `make test` would take a minute longer.
+  /// others get the result. Without this, each scenario would crash once for each suite.
   static func shared(_ scenario: Scenario, program: String? = nil) async throws -> ScenarioRun {
     try await SharedRuns.all.run(of: scenario, program: program)
   }
