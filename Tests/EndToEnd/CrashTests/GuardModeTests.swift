@@ -77,6 +77,25 @@ struct GuardModeTests {
     try await daemon.stop()
   }
 
+  @Test("a process is in the list of processes as soon as it knows that crashd has accepted it")
+  func listed() async throws {
+    let daemon = try await PrivateDaemon.start()
+    let client = daemon.client
+    try await withThrowingTaskGroup { group in
+      for _ in 0..<8 {
+        group.addTask {
+          let host = try await Host.start(in: daemon, mode: "observe")
+          let pids = try await blocking { try client.processes().map(\.pid) }
+          #expect(pids.contains(Int(host.process.pid)))
+          host.process.signal(SIGKILL)
+          try await host.process.wait()
+        }
+      }
+      try await group.waitForAll()
+    }
+    try await daemon.stop()
+  }
+
   @Test("crashctl doctor shows the result of a process's last guard self-test")
   func selfTest() async throws {
     let daemon = try await PrivateDaemon.start()

@@ -195,7 +195,10 @@ struct CrashdInterface: Sendable {
     }
   }
 
-  func processes(_: NoParameters, _ client: Client) throws(ProtocolError) -> Methods.Processes.Reply {
+  func processes(_: NoParameters, _ client: Client) async throws(ProtocolError) -> Methods.Processes.Reply {
+    // A process learns that crashd has accepted it before the pipeline has its entry. Wait until the pipeline has the
+    // entries of all processes that attached before this call.
+    await attach.settle(pid: 0)
     let processes = pipeline.attached().filter { client.visibility.includes($0.facts.peer) }
     let analysis = pipeline.analysis
     return Methods.Processes.Reply(
