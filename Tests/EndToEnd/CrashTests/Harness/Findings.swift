@@ -20,7 +20,8 @@ struct Findings {
   var all: [String] { [capture, frames, reason].compactMap(\.self) }
 
   init(
-    _ reports: [CrashReport], of scenario: Scenario, isOptimized: Bool, moreCauses: Set<String> = []
+    _ reports: [CrashReport], of scenario: Scenario, isOptimized: Bool, moreCauses: Set<String> = [],
+    mayLoseThreads: Bool = false
   ) throws {
     if scenario.silence != nil {
       if let report = reports.first { capture = "there is a report of \(report.signal.name) but none is expected" }
@@ -48,6 +49,7 @@ struct Findings {
     }
     let words = (isOptimized ? scenario.optimizedReason : nil) ?? scenario.reason
     var expectation = try Expectation(scenario, isOptimized: isOptimized)
+    expectation.mayLoseThreads = mayLoseThreads
     expectation.causes.formUnion(moreCauses.map(CrashReport.Cause.init(rawValue:)))
     reason =
       report.reason.contains(words)
