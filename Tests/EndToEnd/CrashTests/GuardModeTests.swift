@@ -79,55 +79,55 @@ struct GuardModeTests {
 
   @Test("a process is in the list of processes as soon as it knows that crashd has accepted it")
   func listed() async throws {
-    let daemon = try await PrivateDaemon.start()
-    let client = daemon.client
-    try await withThrowingTaskGroup { group in
-      for _ in 0..<8 {
-        group.addTask {
-          let host = try await Host.start(in: daemon, mode: "observe")
-          let pids = try await blocking { try client.processes().map(\.pid) }
-          #expect(pids.contains(Int(host.process.pid)))
-          host.process.signal(SIGKILL)
-          try await host.process.wait()
+    try await PrivateDaemon.run { daemon in
+      let client = daemon.client
+      try await withThrowingTaskGroup { group in
+        for _ in 0..<8 {
+          group.addTask {
+            let host = try await Host.start(in: daemon, mode: "observe")
+            let pids = try await blocking { try client.processes().map(\.pid) }
+            #expect(pids.contains(Int(host.process.pid)))
+            host.process.signal(SIGKILL)
+            try await host.process.wait()
+          }
         }
+        try await group.waitForAll()
       }
-      try await group.waitForAll()
     }
-    try await daemon.stop()
   }
 
   @Test("crashctl doctor shows the result of a process's last guard self-test")
   func selfTest() async throws {
-    let daemon = try await PrivateDaemon.start()
-    let client = daemon.client
-    let host = try await Host.start(in: daemon, mode: "observe")
-    func told() async throws -> ProcessSummary {
-      let processes = try await blocking { try client.processes() }
-      return try #require(processes.first { $0.pid == Int(host.process.pid) })
-    }
-    func doctor() async throws -> String {
-      try await DanglingTests.crashctl(["doctor", "--socket", daemon.place.varlinkSocket, "\(host.process.pid)"])
-    }
-    #expect(try await told().selfTest == nil)
-    #expect(try await doctor().contains("the program has not run a self-test"))
+    try await PrivateDaemon.run { daemon in
+      let client = daemon.client
+      let host = try await Host.start(in: daemon, mode: "observe")
+      func told() async throws -> ProcessSummary {
+        let processes = try await blocking { try client.processes() }
+        return try #require(processes.first { $0.pid == Int(host.process.pid) })
+      }
+      func doctor() async throws -> String {
+        try await DanglingTests.crashctl(["doctor", "--socket", daemon.place.varlinkSocket, "\(host.process.pid)"])
+      }
+      #expect(try await told().selfTest == nil)
+      #expect(try await doctor().contains("the program has not run a self-test"))
 
-    #expect(try await host.asks("self-test") == "asked")
-    let good = try #require(try await told().selfTest)
-    #expect(good.checks > good.asked.count && good.asked.count > 20 && good.failures == 0 && good.failing.isEmpty)
-    #expect(good.asked.contains("index") && !good.asked.contains("pipe"))
-    let text = try await doctor()
-    #expect(text.contains("(\(good.checks) checks of \(good.asked.count) kinds)"), "\(text)")
+      #expect(try await host.asks("self-test") == "asked")
+      let good = try #require(try await told().selfTest)
+      #expect(good.checks > good.asked.count && good.asked.count > 20 && good.failures == 0 && good.failing.isEmpty)
+      #expect(good.asked.contains("index") && !good.asked.contains("pipe"))
+      let text = try await doctor()
+      #expect(text.contains("(\(good.checks) checks of \(good.asked.count) kinds)"), "\(text)")
 
-    #expect(try await host.asks("broken") == "asked")
-    let broken = try #require(try await told().selfTest)
-    #expect(broken.failing == ["gate"] && broken.failures == 1 && broken.checks == good.checks + 1)
-    #expect(broken.asked == good.asked && broken.time > good.time)
-    #expect(try await doctor().contains("1 of \(broken.checks) checks failed at"))
-    // A self-test does not record its faults as incidents.
-    #expect(try await blocking { try client.incidents(source: "guard") }.isEmpty)
-    #expect(shutdown(host.ends.number, Int32(SHUT_WR)) == 0)
-    #expect(try await host.process.wait().code == 0)
-    try await daemon.stop()
+      #expect(try await host.asks("broken") == "asked")
+      let broken = try #require(try await told().selfTest)
+      #expect(broken.failing == ["gate"] && broken.failures == 1 && broken.checks == good.checks + 1)
+      #expect(broken.asked == good.asked && broken.time > good.time)
+      #expect(try await doctor().contains("1 of \(broken.checks) checks failed at"))
+      // A self-test does not record its faults as incidents.
+      #expect(try await blocking { try client.incidents(source: "guard") }.isEmpty)
+      #expect(shutdown(host.ends.number, Int32(SHUT_WR)) == 0)
+      #expect(try await host.process.wait().code == 0)
+    }
   }
 
   @Test("an override of a guard mode reaches running and future processes, is listed, and ends when removed")
