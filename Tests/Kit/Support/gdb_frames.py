@@ -10,6 +10,7 @@ so the core file has the stack of the crash. With FRAMES_CORE, the core file is 
 
 import glob
 import os
+import signal
 import struct
 import subprocess
 import tempfile
@@ -71,6 +72,9 @@ def stack():
 
 def give_up():
     """Makes gdb forget a process that may have ended already."""
+    # gdb 13 blocks SIGCHLD while it waits for the process, and leaves it blocked if it fails there. It would then never
+    # notice that the next process stops.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
     for command in ("kill", "detach"):
         try:
             gdb.execute(command, to_string=True)
