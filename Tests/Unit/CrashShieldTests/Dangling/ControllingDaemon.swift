@@ -27,6 +27,8 @@ final class ControllingDaemon {
     check(UnixAddress(path: path)?.bind(listener) == 0 && listen(listener, 4) == 0)
   }
 
+  deinit { unsafe unlink(path) }
+
   /// Starts the shield, accepts its connection, and sends the messages.
   ///
   /// If `attached` is nil, the shield has already started, and reconnects by itself.
