@@ -40,7 +40,7 @@ CONTAINER_PACKAGES := $(DEB_PACKAGES) buildah crun debootstrap podman
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
-.PHONY: box-fleet containers-fleet check-browser deb-fleet install-fleet fleet test-fleet demo-fleet fleet-faults bench-fleet integrations check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile containment containment-table measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean bench-containment \
+.PHONY: box-fleet containers-fleet check-browser deb-fleet install-fleet fleet test-fleet demo-fleet fleet-faults bench-fleet integrations check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile containment containment-table measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic dynamic-crash-maker static demo test matrix box bench peers symbols verdicts fuzz deb install clean bench-containment \
   build-packages test-packages check-format aarch64 aarch64-packages aarch64-build aarch64-slice aarch64-test aarch64-handler aarch64-machine aarch64-matrix aarch64-peers check-aarch64 check-aarch64-slice check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-unsupported check-descriptors check-containment check-verdicts check-grouping check-faults check-kubernetes check-sinks containers \
   checks sanitizer-builds build-address build-thread test-debug test-release test-sanitizers test-address test-thread
 
@@ -70,8 +70,11 @@ release: build-packages ## @install Build the programs to install, with a static
 preload: ## @install Build libcrashshield.so, as `make release` does
 	scripts/build/preload $(RELEASE)/release/libcrashshield.so
 
-dynamic: build-packages
+# The tests need no other program of `make dynamic`.
+dynamic-crash-maker: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product crash-maker
+
+dynamic: dynamic-crash-maker
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product dangling-maker
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product containment-host
 	@for target in CrashShieldImplicitFoundation CrashShieldCasts CrashShieldExecutorChecks; do \
@@ -268,7 +271,7 @@ $(BUGSINK)/bin/bugsink-manage: | test-packages
 check-verdicts: build
 	Tests/EndToEnd/Verdicts/verdicts.py --slice .build/debug
 
-check-grouping: build dynamic
+check-grouping: build dynamic-crash-maker
 	Tests/EndToEnd/Grouping/grouping.py --slice .build/debug $(DYNAMIC)/release/crash-maker
 
 $(VENV)/bin/python3: | test-packages
@@ -285,12 +288,12 @@ check-sinks: test-packages build ## @evidence Send crashes to a real Bugsink and
 	$(VENV)-sinks/bin/pip install -q bugsink rotel
 	scripts/check/sinks .build/debug $(VENV)-sinks/bin/python3
 
-test-debug: test-packages build dynamic $(VENV)/bin/python3
+test-debug: test-packages build dynamic-crash-maker $(VENV)/bin/python3
 	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release \
 	  $(SWIFT_TEST) --skip-build
 
 # Runs the end-to-end tests of test-debug with the release programs.
-test-release: build release dynamic
+test-release: build release dynamic-crash-maker
 	CRASHSHIELD_BINARIES=$(CURDIR)/$(RELEASE)/release CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release \
 	  $(SWIFT_TEST) --skip-build --filter CrashTests
 

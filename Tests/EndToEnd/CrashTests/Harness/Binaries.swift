@@ -17,7 +17,8 @@ enum Binaries {
   /// Otherwise they are the debug builds in the directory of the test bundle.
   static var areInstalled: Bool { Environment.value(of: "CRASHSHIELD_BINARIES") != nil }
 
-  /// Returns the path of the crash-maker that `make dynamic` builds: optimized, with the dynamic Swift library.
+  /// Returns the path of the crash-maker that `make dynamic-crash-maker` builds: optimized, with the dynamic Swift
+  /// library.
   ///
   /// `make test` sets the path. Without it, returns nil, but fails the test in CI.
   static func optimizedCrashMaker() throws -> String? {
