@@ -11,9 +11,8 @@ struct ExitStatusTests {
 
   @Test("the exit status and the core dump are the same as without the shield", arguments: runnable.map(\.name))
   func same(name: String) async throws {
-    let daemon = try SharedDaemon.current
-    let with = try await Crasher.run(
-      name, ["--wait-attached"], environment: daemon.place.environment, coreLimit: .unlimited)
+    let scenario = try #require(Scenario.named(name))
+    let with = try await ScenarioRun.shared(scenario).crash
     let without = try await Crasher.run(name, environment: ["CRASHSHIELD_DISABLE": "1"], coreLimit: .unlimited)
     #expect(with.status == without.status)
     #expect(normalized(with.error) == normalized(without.error), "the shield changed what the program prints")

@@ -7,18 +7,21 @@ struct ScenarioRun: Sendable {
   var reports: [CrashReport]
 
   /// Runs a scenario with the suite's crashd, and waits until its reports are stored.
+  ///
+  /// The process has no limit for core dumps, because ExitStatusTests compares whether it ends with one.
   init(_ scenario: Scenario, _ options: [String] = [], program: String? = nil) async throws {
     let daemon = try SharedDaemon.current
     crash = try await Crasher.run(
-      scenario.name, ["--wait-attached"] + options, environment: daemon.place.environment, program: program)
+      scenario.name, ["--wait-attached"] + options, environment: daemon.place.environment, program: program,
+      coreLimit: .unlimited)
     reports = try await daemon.reports(of: crash.reportedPid(of: scenario))
     scenario.endChild(of: crash)
   }
 
   /// Returns the run of a scenario that all suites share.
   ///
-  /// Several suites check the reports of all scenarios. The first one runs the scenario with its own crashd, and the
-  /// others get the result. Without this, each scenario would crash once for each suite.
+  /// Several suites check the reports or the exit status of all scenarios. The first one runs the scenario with its own
+  /// crashd, and the others get the result. Without this, each scenario would crash once for each suite.
   static func shared(_ scenario: Scenario, program: String? = nil) async throws -> ScenarioRun {
     try await SharedRuns.all.run(of: scenario, program: program)
   }
