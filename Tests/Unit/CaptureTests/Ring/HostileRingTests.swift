@@ -1,6 +1,8 @@
 import CShimRing
 import CrashReport
 import CrashRing
+import Dispatch
+import Glibc
 import Synchronization
 import TestKit
 import Testing
@@ -132,28 +134,16 @@ struct HostileRingTests {
   }
 
   @Test("a record that is rewritten during a read is either read completely or counted as lost")
-  func concurrentWriter() async throws {
+  func concurrentWriter() throws {
     let shared = SharedRing()
     shared.ring.addRecord(slot: 0, message: "a", stack: [UInt8](repeating: 0x61, count: 4096))
-    let writer = Task.detached {
-      var letter = UInt8(0x61)
-      var generator = SplitMix64(state: 1)
-      while !shared.isDone.load(ordering: .relaxed) {
-        letter = letter == 0x61 ? 0x62 : 0x61
-        shared.ring.set(\cs_ring_slot.state, at: TestRing.slot(0), UInt64(CS_RING_STATE_WRITING))
-        shared.ring.addRecord(
-          slot: 0, message: letter == 0x61 ? "a" : "b", stack: [UInt8](repeating: letter, count: 4096))
-        // The pause between two writes varies, so that the reader can copy the whole ring in some pauses, but not in
-        // others.
-        for _ in 0..<generator.next() % 10_000 where shared.isDone.load(ordering: .relaxed) { break }
-      }
-    }
+    startThread { shared.write() }
     var seen: Set<String> = []
-    var reads = 0
-    while (reads < 200 || seen.count < 2) && reads < 100_000 {
-      reads += 1
-      await Task.yield()
+    var losses = 0
+    while (shared.readCount < 200 || seen.count < 2 || losses == 0) && shared.readCount < 100_000 {
       let contents = try shared.ring.contents()
+      shared.reads.add(1, ordering: .releasing)
+      losses += contents.losses.values.reduce(0, +)
       #expect(contents.records.count + contents.losses.values.reduce(0, +) == 1)
       if let record = contents.records.first {
         seen.insert(record.message)
@@ -161,8 +151,8 @@ struct HostileRingTests {
       }
     }
     shared.isDone.store(true, ordering: .relaxed)
-    await writer.value
-    #expect(seen == ["a", "b"])
+    shared.hasEnded.wait()
+    #expect(seen == ["a", "b"] && losses > 0)
   }
 }
 
@@ -172,4 +162,25 @@ struct HostileRingTests {
 private final class SharedRing: @unchecked Sendable {
   let ring = TestRing()
   let isDone = Atomic(false)
+  let reads = Atomic(0)
+  let hasEnded = DispatchSemaphore(value: 0)
+
+  var readCount: Int { reads.load(ordering: .acquiring) }
+
+  /// Writes the record again and again, with the contents "a" and "b" in turn, until the test is done.
+  ///
+  /// Between two writes, the reader completes zero, one or two reads. So some reads meet a write, and others do not.
+  func write() {
+    var generator = SplitMix64(state: 1)
+    var isA = true
+    while !isDone.load(ordering: .relaxed) {
+      isA.toggle()
+      ring.set(\cs_ring_slot.state, at: TestRing.slot(0), UInt64(CS_RING_STATE_WRITING))
+      ring.addRecord(
+        slot: 0, message: isA ? "a" : "b", stack: [UInt8](repeating: isA ? 0x61 : 0x62, count: 4096))
+      let next = readCount + Int(generator.next() % 3)
+      while readCount < next && !isDone.load(ordering: .relaxed) { sched_yield() }
+    }
+    hasEnded.signal()
+  }
 }
