@@ -26,19 +26,18 @@ public enum CheckNamesJob: Sendable {
     guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_CPU.rawValue), &limit) == 0, cs_confine() == 0 else {
       return BuildCacheJob.fail(.inputOutput, "cannot confine itself: errno \(errno)")
     }
-    var bytes = [UInt8](repeating: 0, count: limitBytes)
-    var count = 0
-    while count < limitBytes {
-      // Invariant: read writes at most as many bytes as the slice has.
-      let got = unsafe bytes[count...].withUnsafeMutableBytes { rest in
-        unsafe read(STDIN_FILENO, rest.baseAddress, rest.count)
-      }
+    var bytes: [UInt8] = []
+    var part = [UInt8](repeating: 0, count: 65_536)
+    while bytes.count < limitBytes {
+      let room = min(part.count, limitBytes - bytes.count)
+      // Invariant: read writes at most as many bytes as the array has.
+      let got = unsafe part.withUnsafeMutableBytes { unsafe read(STDIN_FILENO, $0.baseAddress, room) }
       if got < 0 && errno == EINTR { continue }
       guard got > 0 else { break }
-      count += got
+      bytes += part[..<got]
     }
     // Ignore the bytes after the last NUL byte, which are not a complete name.
-    for name in bytes[..<count].split(separator: 0, omittingEmptySubsequences: false).dropLast() {
+    for name in bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast() {
       var verdict: UInt8 = Demangler.isReasonable(String(decoding: name, as: UTF8.self)) ? 1 : 2
       // Write the verdict immediately, because demangling the next name can end the process. Invariant: write reads one
       // byte.

@@ -51,17 +51,19 @@ public final class Descriptor: Sendable {
   /// Reads at most `limit` bytes, up to the end of the file.
   /// - Returns: The bytes, and the errno of the read that failed after these bytes, or 0 if no read failed.
   public func read(upTo limit: Int) -> (bytes: ArraySlice<UInt8>, error: Int32) {
-    var bytes = [UInt8](repeating: 0, count: limit)
-    var count = 0
-    while count < limit {
-      // Invariant: read writes at most as many bytes as the slice has.
-      let more = unsafe bytes[count...].withUnsafeMutableBytes { unsafe Glibc.read(number, $0.baseAddress, $0.count) }
+    var bytes: ArraySlice<UInt8> = []
+    // Most files are much smaller than the limit.
+    var part = [UInt8](repeating: 0, count: min(limit, 65_536))
+    while bytes.count < limit {
+      let room = min(part.count, limit - bytes.count)
+      // Invariant: read writes at most as many bytes as the array has.
+      let more = unsafe part.withUnsafeMutableBytes { unsafe Glibc.read(number, $0.baseAddress, room) }
       if more < 0 && errno == EINTR { continue }
-      if more < 0 { return (bytes[..<count], errno) }
+      if more < 0 { return (bytes, errno) }
       if more == 0 { break }
-      count += more
+      bytes += part[..<more]
     }
-    return (bytes[..<count], 0)
+    return (bytes, 0)
   }
 
   /// Returns the result of fstat.
