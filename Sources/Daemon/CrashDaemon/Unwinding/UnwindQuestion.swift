@@ -38,10 +38,12 @@ struct UnwindQuestion {
 
   /// Returns the aligned 8-byte words in the record's copy of the stack.
   private static func words(of record: CrashRecord) -> [UInt64] {
-    let stack = record.stack
     let start = Int(truncatingIfNeeded: (8 &- record.stackStart & 7) & 7)
-    return stride(from: start, through: stack.count - 8, by: 8).map { at in
-      (0..<8).reduce(0) { $0 | UInt64(stack[at + $1]) << UInt64($1 * 8) }
+    return unsafe record.stack.withUnsafeBytes { stack in
+      // Invariant: each word ends at or before the end of the stack.
+      stride(from: start, through: stack.count - 8, by: 8).map {
+        unsafe stack.loadUnaligned(fromByteOffset: $0, as: UInt64.self)
+      }
     }
   }
 

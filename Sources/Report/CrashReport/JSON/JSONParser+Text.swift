@@ -3,7 +3,7 @@ extension JSONParser {
   mutating func string() throws(JSONProblem) -> String {
     offset += 1
     let start = offset
-    while byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") { offset += 1 }
+    offset = endOfPlainText(in: bytes, from: start)
     // Strings without escapes take this fast path, because most strings contain no escapes.
     if byte == UInt8(ascii: "\"") {
       defer { offset += 1 }
@@ -81,4 +81,18 @@ extension JSONParser {
     default: nil
     }
   }
+}
+
+/// Returns the index of the first byte that needs attention: a control character, a quote, a backslash, or the end.
+///
+/// Most bytes of JSON pass through this loop. It is outside of the generic type, because a debug build looks up the
+/// metadata of a generic type for each byte.
+private func endOfPlainText(in bytes: [UInt8], from start: Int) -> Int {
+  var index = start
+  while index < bytes.count {
+    let byte = bytes[index]
+    if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { break }
+    index += 1
+  }
+  return index
 }

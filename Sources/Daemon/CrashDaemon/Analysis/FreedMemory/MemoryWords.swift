@@ -17,7 +17,10 @@ struct MemoryWords: Sendable {
     for piece in pieces {
       let offset = address &- piece.start
       guard offset < UInt64(piece.bytes.count), UInt64(piece.bytes.count) - offset >= 8 else { continue }
-      return (0..<8).reduce(0) { $0 | UInt64(piece.bytes[Int(offset) + $1]) << UInt64(8 * $1) }
+      // Invariant: the eight bytes lie in the piece, as the check above ensures.
+      return unsafe piece.bytes.withUnsafeBytes {
+        unsafe $0.loadUnaligned(fromByteOffset: Int(offset), as: UInt64.self)
+      }
     }
     return nil
   }
