@@ -71,7 +71,7 @@ extension ReportStore {
           report = sized.report
         }
         if Self.isSame(old.json, report) { return .unchanged }
-        try database.execute(sql: "DELETE FROM reports WHERE id = ?", arguments: [report.id])
+        try Self.delete(report.id, in: database)
       } else if try Self.isRemoved(report.id, report.process.uid, in: database) {
         return .unchanged
       }

@@ -154,13 +154,14 @@ extension ReportStore {
   private static func forget(_ event: EventCount.Event, of owners: [Int64], in database: Database) throws {
     let limit = Timestamp.string(
       since1970_ns: UInt64(max(0, Date().timeIntervalSince1970 - Double(EventCount.rest_s)) * 1e9))
+    let removal = try database.cachedStatement(
+      sql: """
+        DELETE FROM event_counts WHERE event = :event AND uid = :uid AND program IN (
+          SELECT program FROM event_counts WHERE event = :event AND uid = :uid
+          GROUP BY program HAVING max(last) < :limit)
+        """)
     for owner in owners {
-      try database.execute(
-        sql: """
-          DELETE FROM event_counts WHERE event = :event AND uid = :uid AND program IN (
-            SELECT program FROM event_counts WHERE event = :event AND uid = :uid
-            GROUP BY program HAVING max(last) < :limit)
-          """, arguments: ["event": event.rawValue, "uid": owner, "limit": limit])
+      try removal.execute(arguments: ["event": event.rawValue, "uid": owner, "limit": limit])
     }
   }
 }

@@ -118,7 +118,7 @@ extension ReportStore {
   static func remove(_ ids: [String], isCounted: Bool, in database: Database) throws {
     for id in ids {
       if isCounted {
-        try database.execute(
+        try database.cachedStatement(
           sql: """
             INSERT INTO group_past (group_key, uid, hour, build, name, executable, title, count, first, last)
               SELECT group_key, uid, substr(time, 1, 13), build, name, executable, title, 1, time, time
@@ -126,13 +126,21 @@ extension ReportStore {
             ON CONFLICT DO UPDATE SET
               title = CASE WHEN excluded.last >= last THEN excluded.title ELSE title END,
               count = count + 1, first = min(first, excluded.first), last = max(last, excluded.last)
-            """, arguments: [id])
+            """
+        ).execute(arguments: [id])
       }
-      try database.execute(
-        sql: "INSERT OR REPLACE INTO removed (seq, id, uid) SELECT seq, id, uid FROM reports WHERE id = ?",
-        arguments: [id])
-      try database.execute(sql: "DELETE FROM reports WHERE id = ?", arguments: [id])
+      try database.cachedStatement(
+        sql: "INSERT OR REPLACE INTO removed (seq, id, uid) SELECT seq, id, uid FROM reports WHERE id = ?"
+      ).execute(arguments: [id])
+      try delete(id, in: database)
     }
+  }
+
+  /// Deletes the row of a report.
+  ///
+  /// SQLite takes longer to prepare this statement than to run it, because the table has triggers.
+  static func delete(_ id: String, in database: Database) throws {
+    try database.cachedStatement(sql: "DELETE FROM reports WHERE id = ?").execute(arguments: [id])
   }
 
   func foldRemoved(beyond limit: Int) throws(StoreError) {
