@@ -398,13 +398,14 @@ extension AttachLoop {
       if plan != nil || isWithheld {
         connections[number]?.control.take(plan, isWithheld: isWithheld, outcome: process.control)
       }
+      // Read the resource usage before the reply, because the process can crash right after it.
+      readFirst(process, pidfd)
       let count = connections[number]?.control.firstCount ?? 0
       _ = socket.send(AttachReply.bytes(status: .accepted, text: "", controlCount: count))
       connections[number]?.control.send(to: socket)
       if let pidfd { try? poller.add(pidfd, token: number | 1) }
       connections[number]?.process = process
       connections[number]?.pidfd = pidfd
-      readFirst(process, pidfd)
       if process.facts.isPIDClaimed {
         configuration.ledger.noteOtherNamespace(of: process.facts.peer, process: process.facts.identity.name)
       }
