@@ -70,7 +70,7 @@ release: build-packages ## @install Build the programs to install, with a static
 preload: ## @install Build libcrashshield.so, as `make release` does
 	scripts/build/preload $(RELEASE)/release/libcrashshield.so
 
-# The tests need no other program of `make dynamic`.
+# The release tests need no other program of `make dynamic`.
 dynamic-crash-maker: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product crash-maker
 
@@ -288,11 +288,10 @@ check-sinks: test-packages build ## @evidence Send crashes to a real Bugsink and
 	$(VENV)-sinks/bin/pip install -q bugsink rotel
 	scripts/check/sinks .build/debug $(VENV)-sinks/bin/python3
 
-test-debug: test-packages build dynamic-crash-maker $(VENV)/bin/python3
-	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release \
-	  $(SWIFT_TEST) --skip-build
+test-debug: test-packages build $(VENV)/bin/python3
+	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 $(SWIFT_TEST) --skip-build
 
-# Runs the end-to-end tests of test-debug with the release programs.
+# Runs the end-to-end tests of test-debug with the release programs, and those of an optimized crash-maker.
 test-release: build release dynamic-crash-maker
 	CRASHSHIELD_BINARIES=$(CURDIR)/$(RELEASE)/release CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release \
 	  $(SWIFT_TEST) --skip-build --filter CrashTests

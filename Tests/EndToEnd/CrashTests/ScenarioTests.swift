@@ -19,9 +19,9 @@ struct ScenarioTests {
     }
   }
 
-  @Test("the report of an optimized program is as complete as that of a debug build")
+  @Test("the report of an optimized program is as complete as that of a debug build", Binaries.ofRelease)
   func optimized() async throws {
-    guard let program = try Binaries.optimizedCrashMaker() else { return }
+    let program = try Binaries.optimizedCrashMaker()
     for scenario in Scenario.runnable(isOptimized: true, isStatic: false) where scenario.isReported {
       try await check(scenario, program: program, isOptimized: true)
     }
@@ -49,17 +49,12 @@ struct ScenarioTests {
     #expect(sender.uid == report.process.uid)
   }
 
-  @Test("the report of a crash in a task shows the awaiting functions", arguments: ["debug", "optimized"])
+  @Test("the report of a crash in a task shows the awaiting functions", arguments: Binaries.builds)
   func asyncCallers(build: String) async throws {
-    var program: String?
-    if build == "optimized" {
-      guard let optimized = try Binaries.optimizedCrashMaker() else { return }
-      program = optimized
-    }
+    let program = try build == "optimized" ? Binaries.optimizedCrashMaker() : nil
     var scenario = try #require(Scenario.named("array-index"))
     scenario.asyncCallers = ["runHandler", "handleRequest"]
-    try await check(
-      scenario, ["--thread", "task"], program: program, isOptimized: build == "optimized" || Binaries.areInstalled)
+    try await check(scenario, ["--thread", "task"], program: program)
   }
 
   /// Checks that the process ends as expected, and that exactly one report matches the scenario.

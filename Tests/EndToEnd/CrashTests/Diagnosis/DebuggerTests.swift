@@ -6,13 +6,9 @@ import Testing
 /// handler then unwinds it in the same process.
 @Suite(.sharedDaemon)
 struct DebuggerTests {
-  @Test("the report's frames equal gdb's frames in every scenario", arguments: ["debug", "optimized"])
+  @Test("the report's frames equal gdb's frames in every scenario", arguments: Binaries.builds)
   func frames(build: String) async throws {
-    var program = try Binaries.path("crash-maker")
-    if build == "optimized" {
-      guard let optimized = try Binaries.optimizedCrashMaker() else { return }
-      program = optimized
-    }
+    let program = try build == "optimized" ? Binaries.optimizedCrashMaker() : Binaries.path("crash-maker")
     let scenarios =
       build == "optimized" ? Scenario.runnable(isOptimized: true, isStatic: false) : Scenario.runnable
     let runs =

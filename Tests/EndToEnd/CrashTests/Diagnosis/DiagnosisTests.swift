@@ -8,16 +8,11 @@ import Testing
 struct DiagnosisTests {
   @Test(
     "each scenario's report has the right cause, and only scenarios that use freed memory have the cause 'dangling'",
-    arguments: ["debug", "optimized"])
+    arguments: Binaries.builds)
   func causes(build: String) async throws {
-    var program: String?
-    if build == "optimized" {
-      guard let optimized = try Binaries.optimizedCrashMaker() else { return }
-      program = optimized
-    }
-    let isOptimized = build == "optimized" || Binaries.areInstalled
+    let program = try build == "optimized" ? Binaries.optimizedCrashMaker() : nil
     var (right, wrong) = (0, [String]())
-    for scenario in Scenario.runnable(isOptimized: isOptimized, isStatic: Binaries.areInstalled)
+    for scenario in Scenario.runnable(isOptimized: Binaries.areInstalled, isStatic: build == "installed")
     where scenario.isReported {
       guard let diagnosis = try await ScenarioRun.shared(scenario, program: program).reports.first?.diagnosis else {
         wrong.append("\(scenario.name): no report")

@@ -6,10 +6,9 @@ import Testing
 /// Tests which dynamic libraries the programs link.
 @Suite
 struct LinkageTests {
-  @Test("an optimized crash-maker links neither libunwind nor Foundation")
+  @Test("an optimized crash-maker links neither libunwind nor Foundation", Binaries.ofRelease)
   func crashMaker() async throws {
-    guard let program = try Binaries.optimizedCrashMaker() else { return }
-    let libraries = try await libraries(of: program)
+    let libraries = try await libraries(of: Binaries.optimizedCrashMaker())
     #expect(libraries.contains("libc.so"))
     #expect(!libraries.contains("libunwind"))
     #expect(!libraries.contains("Foundation"))

@@ -20,11 +20,10 @@ struct UnwindingTests {
   }
 
   @Test(
-    "the unwind cross-check agrees with the handler in an optimized program",
+    "the unwind cross-check agrees with the handler in an optimized program", Binaries.ofRelease,
     arguments: ["array-index", "null-call", "memcpy-bad-pointer", "qsort-callback"])
   func optimized(scenario: String) async throws {
-    guard let program = try Binaries.optimizedCrashMaker() else { return }
-    try await check(scenario, program: program)
+    try await check(scenario, program: Binaries.optimizedCrashMaker())
   }
 
   @Test(

@@ -17,16 +17,19 @@ enum Binaries {
   /// Otherwise they are the debug builds in the directory of the test bundle.
   static var areInstalled: Bool { Environment.value(of: "CRASHSHIELD_BINARIES") != nil }
 
+  /// Enables a test of the optimized crash-maker in `make test-release` only, so that `make test` stays short.
+  static let ofRelease: ConditionTrait = .enabled(if: areInstalled, "make test-release runs the optimized crash-maker")
+
+  /// The builds of crash-maker that a test runs: one in `make test`, and two in `make test-release`.
+  static let builds = areInstalled ? ["installed", "optimized"] : ["debug"]
+
   /// Returns the path of the crash-maker that `make dynamic-crash-maker` builds: optimized, with the dynamic Swift
   /// library.
-  ///
-  /// `make test` sets the path. Without it, returns nil, but fails the test in CI.
-  static func optimizedCrashMaker() throws -> String? {
-    if let directory = Environment.value(of: "CRASH_MAKER_RELEASE") { return directory + "/crash-maker" }
-    if Environment.value(of: "CI") == "true" {
-      Issue.record("CRASH_MAKER_RELEASE is not set: run the tests by 'make test', which builds that crash-maker")
+  static func optimizedCrashMaker() throws -> String {
+    guard let directory = Environment.value(of: "CRASH_MAKER_RELEASE") else {
+      throw SystemError("CRASH_MAKER_RELEASE is not set: run these tests with 'make test-release'", 0)
     }
-    return nil
+    return directory + "/crash-maker"
   }
 
   /// Returns the path of a program in the directory of the test bundle, even if `CRASHSHIELD_BINARIES` is set.

@@ -16,11 +16,10 @@ struct RecordLineMatrixTests {
     try await check(scenarios, program: nil)
   }
 
-  @Test("the report of a record line of an optimized program equals crashd's report")
+  @Test("the report of a record line of an optimized program equals crashd's report", Binaries.ofRelease)
   func optimized() async throws {
-    guard let program = try Binaries.optimizedCrashMaker() else { return }
     let scenarios = Scenario.runnable(isOptimized: true, isStatic: false).filter { RecordLineRow.isPossible($0) }
-    try await check(scenarios, program: program)
+    try await check(scenarios, program: Binaries.optimizedCrashMaker())
   }
 
   /// Runs each scenario with and without crashd, decodes all logs at once, and compares the reports.
