@@ -99,7 +99,7 @@ demo: build-packages ## @daily Show three crashes of an HTTP server and their re
 	  scripts/step "build" .build-logs/demo/build.log $(SWIFT) build && scripts/demo .build/debug; \
 	else scripts/build/demo $(DEMO) && scripts/demo $(DEMO)/release; fi
 
-test: build test-debug ## @daily Build, and run all unit and end-to-end tests
+test: build test-debug ## @daily Build, and run all unit and end-to-end tests of the debug build
 
 # The fastest checks run first. Long builds run in parallel to the checks, on cores that the checks do not use. A check
 # that mostly waits runs in parallel to one that uses the processor.
