@@ -138,6 +138,10 @@ struct HostileRingTests {
     let shared = SharedRing()
     shared.ring.addRecord(slot: 0, message: "a", stack: [UInt8](repeating: 0x61, count: 4096))
     startThread { shared.write() }
+    defer {
+      shared.isDone.store(true, ordering: .relaxed)
+      shared.hasEnded.wait()
+    }
     var seen: Set<String> = []
     var losses = 0
     while (shared.readCount < 200 || seen.count < 2 || losses == 0) && shared.readCount < 100_000 {
@@ -150,8 +154,6 @@ struct HostileRingTests {
         #expect(record.stack == [UInt8](repeating: record.message == "a" ? 0x61 : 0x62, count: 4096))
       }
     }
-    shared.isDone.store(true, ordering: .relaxed)
-    shared.hasEnded.wait()
     #expect(seen == ["a", "b"] && losses > 0)
   }
 }
